@@ -1,13 +1,13 @@
 import { type Model, type ModelAnswer, ModelError, type ModelRequest } from '../domain/model.ts';
 
-/** A request with a listener for the start of the answer. A model may think for minutes before its first text. */
+/** `onEvent` is called at each event: a model may think for minutes before its first text. */
 export interface WatchedRequest extends ModelRequest {
   readonly onEvent?: () => void;
 }
 
-/** Timers as an interface, so that tests can advance time. */
+/** Timers that tests can advance. */
 export interface Delays {
-  /** Calls `call` once after `ms`, unless the timer is stopped first. */
+  /** Calls `call` once after `ms`, unless it is stopped before. */
   after(ms: number, call: () => void): { stop(): void };
 }
 
@@ -20,7 +20,7 @@ export const systemDelays: Delays = {
 };
 
 /**
- * Runs a model call. The call fails with `retry` if the model sends no event within `firstEventMs`.
+ * Runs a model call, which fails with `retry` if the model sends no event within `firstEventMs`.
  * @throws ModelError, or the reason of the request's signal
  */
 export async function generateUnlessSilent(
@@ -40,7 +40,6 @@ export async function generateUnlessSilent(
     <Piece>(listen?: (piece: Piece) => void) =>
     (piece: Piece): void => {
       silence.stop();
-      // Returns the listener's promise, so that `pieceNotifier` handles its rejection.
       return call.signal.aborted ? undefined : listen?.(piece);
     };
   const watched: WatchedRequest = {
@@ -62,12 +61,12 @@ export async function generateUnlessSilent(
   }
 }
 
-/** Runs a call until the signal aborts, even if the call does not react to the signal. @throws the signal's reason */
+/** Ends when the signal aborts, even if the call does not react to it. @throws the signal's reason */
 export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);
-  // The listener is added before the call starts, so that the signal's reason wins over the call's own error.
+  // Added before the call starts, so that the signal's reason wins over the call's own error.
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await Promise.race([call(), aborted.promise]);
@@ -92,14 +91,14 @@ function pieceNotifier<Piece>(listen: ((piece: Piece) => void) | undefined): (pi
     if (piece === '') return;
     try {
       const answer: unknown = listen(piece);
-      // An unhandled rejection of an async listener would end the process, so rejections are ignored here.
+      // A rejection of an async listener would end the process.
       if (answer instanceof Promise) answer.catch(() => {});
     } catch {}
   };
 }
 
 /**
- * Yields the streamed events of a request. Errors of the code that consumes the events are bugs, and stay unchanged.
+ * Yields streamed events. Errors of the code that consumes the events are bugs, and stay unchanged.
  * @throws ModelError, or the signal's reason: the SDKs end an aborted stream as if it were complete
  */
 export async function* streamEvents<Event>(

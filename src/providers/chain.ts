@@ -6,25 +6,24 @@ import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream
 
 export interface ChainOptions {
   /**
-   * Milliseconds after which a model without any event is passed over (default 120,000). The last model has no such
-   * limit.
+   * Milliseconds without an event after which the next model is tried (default 120,000). The last model has no limit.
    */
   readonly firstEventMs?: number;
   /** Timers for `firstEventMs`, which tests replace. */
   readonly timers?: Delays;
 }
 
-/** A fifth of the deadline for one model call, so that most of the deadline is left for the next model. */
+/** A fifth of the deadline for a model call, which leaves most of it for the next model. */
 const FIRST_EVENT_MS = 120_000;
 
 /**
  * Returns a model that tries several models in order.
- * - It tries the next model after an overload, a rate limit, silence or an empty answer, and if a key, quota or setting
- *   is refused.
+ * - It tries the next model after an overload, a rate limit, silence, an empty answer, or a refused key, quota or
+ *   setting.
  * - It passes over a model whose gate holds calls.
  * - It stops at a request that is too large or malformed, which the next provider would refuse as well.
  * - If all models fail, it throws the `retry` error with the earliest retry time, or else the last error.
- * - All models of a chain inside another chain share the time of one model.
+ * - A chain inside a chain counts as one model: its models share that model's time.
  */
 export function modelChain(
   models: readonly [Model, ...Model[]],
@@ -46,7 +45,6 @@ export function modelChain(
           if (!isLast) refuseEmptyAnswer(answer);
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
-          // The request was aborted, so the error does not come from the model.
           if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
           const error = readModelError(thrown, Date.now());
           failures.push(error);
@@ -62,17 +60,14 @@ function isPassedOver(error: unknown): error is ModelError {
   return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
-/**
- * Chooses the error with the earliest retry. An error without a retry time comes first: the turn then waits seconds,
- * while a rate limit may ask for an hour.
- */
+/** An error without a retry time comes first: the turn then waits seconds, while a rate limit may ask for an hour. */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
-  return first ?? (failures.at(-1) as ModelError); // the last error: a chain has at least one model
+  return first ?? (failures.at(-1) as ModelError);
 }
 
-/** Profile with the smallest limits of all models. `format` is set only if all models share it. */
+/** Has the smallest limits of all models, and `format` only if all models share it. */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

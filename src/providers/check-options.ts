@@ -23,7 +23,7 @@ interface Asked {
 }
 
 /**
- * Checks options against the profile, so that a mistake stops the worker at its start, and not later a turn.
+ * Checks options against the profile, so that a mistake fails at the start, and not a turn later.
  * @throws invalid_config with the field, such as `thinking.type`
  */
 export function checkOptions(given: ModelOptions, profile: ModelProfile, format: WireFormat): CheckedOptions {
@@ -40,7 +40,7 @@ export function checkOptions(given: ModelOptions, profile: ModelProfile, format:
   return { options, profile: { ...profile, outputCapTokens: maxOutputTokens } };
 }
 
-/** Effort of the requests. `none` turns the reasoning of OpenAI's models off. */
+/** `none` turns the reasoning of OpenAI's models off. */
 export function effortOf(
   { effort, thinking }: ModelOptions,
   { abilities }: Pick<ModelProfile, 'abilities'>,
@@ -59,8 +59,8 @@ export function isForced(choice: ToolChoice): choice is Forced {
 }
 
 /**
- * True if the tool choice applies to this request. A model that must call a tool in every answer never ends its turn.
- * So only the first answer to a message may be forced.
+ * True if the tool choice applies to this request. Only the first answer to a message may be forced: a turn whose every
+ * answer must call a tool would never end.
  */
 export function holdsFor(choice: ToolChoice, { messages, tools, isSummary }: ModelRequest): boolean {
   if (!isForced(choice)) return true;
@@ -79,22 +79,26 @@ function checkFormat({ options, format }: Asked): void {
     throw refuse('stop', 'the Responses API has no stop texts. Use an openai-chat/… model');
 }
 
-function checkAnthropic({ options, profile }: Asked): void {
-  const { thinking, effort, serviceTier } = options;
-  const { thinking: types, efforts, maxEffortWithoutThinking: most } = profile.abilities ?? {};
-  if (thinking !== undefined) requireMember('thinking.type', thinking.type, types, profile);
-  if (thinking?.type === 'budget' && thinking.budgetTokens >= (options.maxOutputTokens ?? profile.outputCapTokens))
+function checkAnthropic(asked: Asked): void {
+  const { thinking, serviceTier, maxOutputTokens } = asked.options;
+  const { profile } = asked;
+  if (thinking !== undefined) requireMember('thinking.type', thinking.type, profile.abilities?.thinking, profile);
+  if (thinking?.type === 'budget' && thinking.budgetTokens >= (maxOutputTokens ?? profile.outputCapTokens))
     throw refuse('thinking.budgetTokens', 'must be less than the maximum tokens of an answer');
-  if (effort === 'none' || effort === 'minimal')
-    throw refuse('effort', `Anthropic's API has no effort ${effort}. Set thinking to turn thinking off`);
-  if (effort !== undefined) {
-    requireMember('effort', effort, efforts, profile);
-    const isOff = thinking?.type === 'off' || thinking?.type === 'between_tools';
-    if (isOff && most !== undefined && isMoreEffort(effort, most))
-      throw refuse('effort', `with thinking ${thinking.type}, ${profile.id} accepts at most ${most}`);
-  }
+  checkAnthropicEffort(asked);
   if (serviceTier !== undefined && serviceTier !== 'auto' && serviceTier !== 'standard_only')
     throw refuse('serviceTier', 'expected auto or standard_only');
+}
+
+function checkAnthropicEffort({ options: { effort, thinking }, profile }: Asked): void {
+  const { efforts, maxEffortWithoutThinking: most } = profile.abilities ?? {};
+  if (effort === undefined) return;
+  if (effort === 'none' || effort === 'minimal')
+    throw refuse('effort', `Anthropic's API has no effort ${effort}. Set thinking to turn thinking off`);
+  requireMember('effort', effort, efforts, profile);
+  const isOff = thinking?.type === 'off' || thinking?.type === 'between_tools';
+  if (isOff && most !== undefined && isMoreEffort(effort, most))
+    throw refuse('effort', `with thinking ${thinking.type}, ${profile.id} accepts at most ${most}`);
 }
 
 function checkOpenAi({ options, profile, format }: Asked): void {
@@ -119,7 +123,7 @@ function checkOpenAiThinking(thinking: Thinking | undefined, effort: Effort | un
     throw refuse('thinking.display', 'only anthropic/… and openai/… models have this option');
 }
 
-/** Some models always refuse `temperature` and `topP`. Others refuse them while they think. */
+/** Some models always refuse `temperature` and `topP`, others while they think. */
 function checkSampling({ options, profile, format }: Asked): void {
   const field = options.temperature === undefined ? 'topP' : 'temperature';
   const { sampling = 'always' } = profile.abilities ?? {};

@@ -66,9 +66,8 @@ const ACCOUNT_ERRORS: readonly ErrorRow[] = [
  * 2. the error code, then the type, except broad types such as `invalid_request_error`
  * 3. the HTTP status, except broad statuses such as 400 and 500
  * 4. `texts`, and then the broad types and statuses
- *
- * The first matching row wins. A rate limit has a code or a status of its own, so the text "too many tokens" does not
- * make it an overflow.
+ * The first matching row wins. A rate limit has its own code or status, so "too many tokens" does not make it an
+ * overflow.
  */
 export const ERROR_TABLE: readonly ErrorRow[] = [
   ...SIZE_ERRORS,

@@ -3,8 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 type EventTaker = (data: string, name: string | undefined) => void;
 
 /**
- * Calls a function with each server-sent event. A promise or an iterator for each event would cost more than the
- * parsing.
+ * Calls a function with each server-sent event. A promise or an iterator per event would cost more than the parsing.
  */
 export class EventParser {
   readonly #take: EventTaker;
@@ -13,7 +12,7 @@ export class EventParser {
   #name: string | undefined;
   #data: string | undefined;
   #isFirst = true;
-  /** True if the last byte was a carriage return. A following line feed belongs to the same line end. */
+  /** True after a carriage return, whose line end a line feed may complete. */
   #mayContinue = false;
 
   constructor(take: EventTaker) {
@@ -24,7 +23,7 @@ export class EventParser {
     this.#read(this.#decoder.write(bytes));
   }
 
-  /** Ends the parsing. Some servers leave out the line end after their last event. */
+  /** Some servers leave out the line end after their last event. */
   end(): void {
     this.#read(this.#decoder.end());
     if (this.#rest !== '') this.#read('\n');

@@ -10,15 +10,16 @@ import {
   type ModelUsage,
 } from '../domain/model.ts';
 import type { ModelOptions } from '../domain/model-options.ts';
+import type { RawFormat } from '../domain/raw-items.ts';
 import { upperBoundTokens } from '../domain/size.ts';
 import { outlineRequest } from '../wire/request-outline.ts';
-import type { RuleContext } from '../wire/rules/rule.ts';
 import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
 import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
+import type { FailedCall } from './provider-errors.ts';
 
 /**
- * Converts a request. The output limit is the window minus turnfold's upper bound of the request, but never below the
- * reserved output. The upper bound is higher than the provider's count.
+ * The output limit is the window minus turnfold's upper bound of the request, which exceeds the provider's count, but
+ * never below the reserved output.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -30,43 +31,33 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
     tools,
     messages,
     maxOutputTokens: Math.max(1, Math.min(cap, Math.max(left, MAX_RESERVE_TOKENS))),
-    ...(version === undefined ? {} : { version }),
-    ...(request.cache === undefined ? {} : { cacheTtl: request.cache.ttl }),
+    ...(version !== undefined && { version }),
+    ...(request.cache && { cacheTtl: request.cache.ttl }),
     ...(profile.abilities?.inputs && { inputs: profile.abilities.inputs }),
   };
 }
 
-export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
-  return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
-}
-
 interface AnswerFacts extends Pick<ModelAnswer, 'nextCallAt'> {
   readonly version?: number | undefined;
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
-/** Adds the provider's verbatim items, with the model, version and prefix under which they may be sent back. */
+/** Adds the provider's verbatim items, and the model, version and prefix to which their thinking is bound. */
 export function toModelAnswer(
   { items, ...answer }: AnswerParts,
-  { format, id: model }: ModelProfile,
+  { format, id: model }: { readonly format?: RawFormat; readonly id: string },
   { version, prefix, nextCallAt }: AnswerFacts,
   usage: ModelUsage | undefined,
 ): ModelAnswer {
-  const boundTo = { ...(version === undefined ? {} : { version }), ...(prefix === undefined ? {} : { prefix }) };
-  const raw = { format, model, ...boundTo, items };
-  return { ...answer, ...(usage === undefined ? {} : { usage }), raw, nextCallAt };
-}
-
-export interface FailedCall {
-  readonly signal: AbortSignal;
-  readonly describe: (refusal: string) => string;
+  const boundTo = { ...(version !== undefined && { version }), ...(prefix !== undefined && { prefix }) };
+  return { ...answer, ...(usage && { usage }), raw: { format, model, ...boundTo, items }, nextCallAt };
 }
 
 /**
- * Returns the SDK options with an idempotency key, by which a proxy may answer a repeated request from its cache.
- * - The key covers the body, because a step that is sent again after a compaction is another request.
- * - The key is a hash, because a conversation id may hold characters that are illegal in headers.
- * - turnfold sets the header itself, because the SDKs do not send their option for it.
+ * Returns SDK options with an idempotency key, by which a proxy may answer a repeated request from its cache. The key
+ * covers the body: a step that is sent again after a compaction is another request. It is a hash, because a
+ * conversation
+ * id may have characters that are illegal in headers. The SDKs do not send their own option for this header.
  */
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,
@@ -77,22 +68,19 @@ export function callOptions(
   return { signal, headers: { ...extraHeaders, 'Idempotency-Key': key.digest('hex') } };
 }
 
-/**
- * Settings of the model's gate. Each pair of model and key has a gate, because providers limit accounts. The gate's
- * name holds a short hash of the key.
- */
+/** Each pair of model and key has a gate, because providers limit accounts. Its name has a short hash of the key. */
 export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: string, baseUrl = ''): GateSettings {
   const account = createHash('sha256').update(`turnfold gate ${baseUrl} ${apiKey}`).digest('hex').slice(0, 8);
   return { ...gate, name: gate?.name ?? `${id}@${account}` };
 }
 
 /**
- * Opens a provider once its SDK is loaded. An SDK takes about 0.15 s of CPU time, so it is loaded for a model that a
- * process creates, not at each start of a process.
+ * Opens a provider once its SDK is loaded. An SDK takes about 0.15 s of CPU time, so only a process that creates a
+ * model loads it.
  */
 export function loadSdk<Module, Access>(module: Promise<Module>, open: (module: Module) => Access): Promise<Access> {
   const access = module.then(open);
-  // Each request awaits it, and reports why it failed.
+  // Each request awaits the SDK, and reports why it failed.
   access.catch(() => undefined);
   return access;
 }
@@ -100,7 +88,7 @@ export function loadSdk<Module, Access>(module: Promise<Module>, open: (module: 
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 
 /**
- * Renders a body and checks it by the wire rules, so that turnfold sends no request that the provider would refuse.
+ * Renders a body and checks it by the wire rules, so that no request is sent that the provider would refuse.
  * @throws ModelError if the body breaks a rule: `overflow` for its size, else `invalid`
  */
 export async function renderChecked<Body>(
@@ -120,15 +108,8 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   const rules = [...new Set(violations.map(({ rule }) => rule))].join(', ');
   const place = first.path === '' ? first.message : `${first.path}: ${first.message}`;
   if (violations.every(({ rule }) => rule === 'X9')) throw new ModelError('overflow', place, { code: rules });
-  throw new ModelError(
-    'invalid',
-    `the provider would refuse the request, so it was not sent: ${place} (wire rules ${rules})`,
-    {
-      code: rules,
-      form: describe(first.path),
-    },
-  );
+  const refusal = `the provider would refuse the request, so it was not sent: ${place} (wire rules ${rules})`;
+  throw new ModelError('invalid', refusal, { code: rules, form: describe(first.path) });
 }
 
-/** Characters of an error's body that are read. */
 export const ERROR_CHARACTERS = 1_048_576;

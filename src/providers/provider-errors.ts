@@ -1,4 +1,4 @@
-import { ModelError } from '../domain/model.ts';
+import { ModelError, type ModelErrorOptions } from '../domain/model.ts';
 import { isMapping } from '../domain/parse.ts';
 import { ERROR_TABLE } from './error-table.ts';
 import { TeachingError } from './provider-habits.ts';
@@ -30,6 +30,20 @@ const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[
 const SIZE_WORD = /\btokens?\b|\b(?:length|limit|window|too (?:long|large|big))\b/i;
 
 const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
+
+type Paid = Pick<ModelErrorOptions, 'usage'>;
+
+export function brokenOff(paid?: Paid): ModelError {
+  return new ModelError('retry', 'the stream ended before the answer was complete', paid);
+}
+
+export function exceededWindow(code: string, paid?: Paid): ModelError {
+  return new ModelError('overflow', 'the answer was cut off at the end of the context window', { code, ...paid });
+}
+
+export function replacedAnswer(): ModelError {
+  return new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+}
 
 /**
  * Converts a failed model request into a `ModelError`.
@@ -112,10 +126,22 @@ function unknownFailure(status: number | undefined): ErrorRow {
     : { kind: 'retry', words: 'the provider had an internal error' };
 }
 
-/** Reads an error of OpenAI and compatible servers. */
 export function readErrorFields({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
   // OpenRouter puts the error of the provider behind it into `metadata.raw`.
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   const texts = [message, raw].filter((text) => typeof text === 'string');
   return { code, type, message: texts.join('\n') };
+}
+
+export interface FailedCall {
+  readonly signal: AbortSignal;
+  readonly describe: (refusal: string) => string;
+}
+
+/** Returns a function that converts errors of one SDK, or throws the signal's reason if the signal ended the call. */
+export function errorClassifier(readFailure: (error: unknown) => ProviderFailure) {
+  return (error: unknown, { signal, describe }: FailedCall): ModelError => {
+    signal.throwIfAborted();
+    return classifyFailure(readFailure(error), Date.now(), describe);
+  };
 }

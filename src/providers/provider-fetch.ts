@@ -3,22 +3,20 @@ import { readJsonText } from '../domain/json-text.ts';
 import { isMapping } from '../domain/parse.ts';
 import { ERROR_CHARACTERS } from './provider-call.ts';
 
-/**
- * Timeout that never ends a call, because the caller has a deadline. The SDKs' default timeout would end long answers.
- */
+/** Never ends a call, because the caller has a deadline. The SDKs' default timeout would end long answers. */
 const NEVER_MS = 2_147_483_647;
 
 /**
- * Opens an agent without a timeout for idle connections. Node's default agent closes a connection after five minutes
- * without data, while a model may still think.
+ * Has no timeout for idle connections. Node's default agent closes a connection after five minutes without data, while
+ * a model may still think.
  */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }
 
 /**
- * Options for all SDKs. The SDKs do not retry, because the turn retries: it records each attempt, and frees its worker
- * slot while it waits.
+ * Options for all SDKs. The turn retries, and not the SDK: it records each attempt, and frees its worker slot
+ * meanwhile.
  */
 export function sdkOptions(dispatcher: Dispatcher) {
   return {
@@ -30,20 +28,19 @@ export function sdkOptions(dispatcher: Dispatcher) {
   } as const;
 }
 
-/** Removes headers of `ANTHROPIC_CUSTOM_HEADERS` and `OPENAI_CUSTOM_HEADERS`, which would replace our API key. */
+/** Removes headers of `ANTHROPIC_CUSTOM_HEADERS` and `OPENAI_CUSTOM_HEADERS`, which would replace the API key. */
 export function dropForeignHeaders<Client extends object>(client: Client): Client {
   const { _options: options } = client as { readonly _options?: { defaultHeaders?: unknown } };
   if (options !== undefined) options.defaultHeaders = undefined;
   return client;
 }
 
-/** Node bundles another undici, which refuses this agent. The cast is safe, because only iterator methods differ. */
+/** Node bundles another undici, which refuses this agent. The cast is safe: only iterator methods differ. */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
 /**
- * The `fetch` of the SDKs. Gateways and local servers differ from the provider's own API in two ways:
- * - Their error body may have another form, so that the SDK would lose the message.
- * - They may answer a stream request with status 200 and one JSON body: an error, or the whole answer.
+ * The `fetch` of the SDKs. Gateways and local servers may write an error's body in another form, so that the SDK would
+ * lose its message. They may also answer a stream request with one JSON body: an error, or the whole answer.
  */
 const providerFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -52,7 +49,7 @@ const providerFetch: typeof globalThis.fetch = async (input, init) => {
   return readStream(response, response.body);
 };
 
-/** The searched text cannot occur inside a string of the body, because JSON escapes quotes. */
+/** JSON escapes quotes, so this text cannot occur inside a string of the body. */
 function isStreamRequest(body: unknown): boolean {
   return typeof body === 'string' && body.includes('"stream":true');
 }
@@ -70,9 +67,7 @@ async function readError(response: Response): Promise<Response> {
   return new Response(body, { status, statusText, headers: kept });
 }
 
-/**
- * Reads the start of a body. The rest is never read, because some providers append the whole request to their error.
- */
+/** The rest of an error's body is never read: some providers append the whole request to it. */
 async function readStart(body: ReadableStream<Uint8Array> | null): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -84,8 +79,8 @@ async function readStart(body: ReadableStream<Uint8Array> | null): Promise<strin
 }
 
 /**
- * Reads the error of a body. Gemini puts it into a list. SGLang, Mistral and FastAPI have no field `error`. Ollama and
- * LM Studio have a string in that field, and Cloudflare has a list in `errors`.
+ * Gemini puts the error into a list. SGLang, Mistral and FastAPI have no field `error`, Ollama and LM Studio a string
+ * in it, and Cloudflare a list in `errors`.
  */
 function readErrorBody(text: string): object | undefined {
   const parsed = readJsonText(text);
@@ -106,17 +101,14 @@ function findMessage(error: unknown): string {
   return typeof found === 'string' ? found : `${findMessage(found)} ${JSON.stringify(found)}`;
 }
 
-/** Reads the error of the provider behind OpenRouter, which is in `metadata.raw`. */
+/** OpenRouter puts the error of the provider behind it into `metadata.raw`. */
 function readCause({ metadata }: Record<string, unknown>): string {
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   if (raw === undefined || raw === null) return '';
   return typeof raw === 'string' ? raw : JSON.stringify(raw);
 }
 
-/**
- * Reads a response to a stream request. The first byte shows whether a body that is labeled as JSON is a stream
- * nevertheless.
- */
+/** The first byte shows whether a body that is labeled as JSON is a stream nevertheless. */
 async function readStream(response: Response, body: ReadableStream<Uint8Array>): Promise<Response> {
   const reader = body.getReader();
   const { value: first = new Uint8Array() } = await reader.read();

@@ -11,9 +11,8 @@ import type { ProviderHabits } from '../domain/provider-habits.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 
 /**
- * Habits by the name of a model, which may hold a maker (`moonshotai/Kimi-K2.6`). Habits of a profile override these.
- * - DeepSeek, Kimi, Qwen and MiMo require the reasoning of all answers with calls. Their Anthropic endpoints accept it
- *   unsigned.
+ * Habits by the name of a model, which may name a maker (`moonshotai/Kimi-K2.6`). A profile overrides them.
+ * - DeepSeek, Kimi, Qwen and MiMo require the reasoning of all answers with calls, unsigned at Anthropic endpoints.
  * - MiniMax requires all reasoning.
  * - Gemini 3 and newer require a signature on calls, also on calls of other models.
  * - Mistral requires ids of nine letters or digits.
@@ -40,7 +39,7 @@ const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {
   system_first: { takesLaterSystem: false },
 };
 
-/** The habits of one model. turnfold learns more of them from refusals, and forgets them when the process ends. */
+/** The habits of one model. turnfold learns from refusals, and forgets that when the process ends. */
 export class LearnedHabits {
   #habits: ProviderHabits;
 
@@ -52,7 +51,7 @@ export class LearnedHabits {
     return this.#habits;
   }
 
-  /** @returns false if the habits already include the lesson, so that another attempt would fail in the same way */
+  /** @returns false for a known lesson: another attempt would fail in the same way */
   learn(lesson: Lesson): boolean {
     const learned = { ...this.#habits, ...LESSONS[lesson] };
     if (JSON.stringify(learned) === JSON.stringify(this.#habits)) return false;
@@ -61,9 +60,9 @@ export class LearnedHabits {
   }
 }
 
-/** The provider refused the form of a request, and the provider's message says which form is accepted. */
+/** The provider refused the form of a request, and named the form that it accepts. */
 export class TeachingError extends ModelError {
-  /** Form that the provider accepts. `drop_thinking`: the provider refused thinking in the request. */
+  /** Form that the provider accepts. `drop_thinking`: it refused thinking. */
   readonly lesson: Lesson | 'drop_thinking';
   readonly itemIds: readonly string[];
 
@@ -86,8 +85,8 @@ const MAX_REFUSED = 10_000;
 
 /**
  * Sends requests of one model in the form that its provider accepts. If a refusal names another form, the request is
- * sent again in that form, and later requests use the form at once. Failing the turn could block the conversation,
- * because before the first compaction there is no version to roll back to.
+ * sent again in that form, as are later requests. A failed turn could block the conversation: before the first
+ * compaction there is no version to roll back to.
  */
 export class FormMemory {
   readonly #habits: LearnedHabits;
@@ -101,8 +100,7 @@ export class FormMemory {
     request: Request,
     ask: (request: Request) => Promise<Answer>,
   ): Promise<Answer> {
-    // Lessons of this request. A gateway may send each attempt to another server, and two servers may teach the
-    // opposite.
+    // A gateway may send each attempt to another server, and two servers may teach the opposite.
     const lessons = new Set<Lesson>();
     for (let sent = this.#withoutRefused(request); ; ) {
       const habits = this.#habits.current;
@@ -118,20 +116,14 @@ export class FormMemory {
     }
   }
 
-  /**
-   * Learns a lesson, unless a concurrent request has learned it first. @returns true if a retry differs from a request
-   * with `habits`
-   */
+  /** @returns true if a retry differs from a request with `habits`, also if a concurrent request learned the lesson */
   #learn(lesson: Lesson, habits: ProviderHabits, lessons: Set<Lesson>): boolean {
     if (lessons.has(lesson)) return false;
     lessons.add(lesson);
     return this.#habits.learn(lesson) || this.#habits.current !== habits;
   }
 
-  /**
-   * Drops thoughts, and remembers them as refused. If the refusal names an item, only the thoughts of its message are
-   * dropped. Otherwise all thoughts of the request are dropped.
-   */
+  /** Drops and remembers refused thoughts: those of the message that the refusal names, or else all of the request. */
   #forget<Request extends ModelRequest>(request: Request, itemIds: readonly string[]): Request {
     const thoughts = request.messages.map(listThoughts);
     const named = thoughts.filter((_, index) => isNamed(request.messages[index], itemIds));
@@ -143,7 +135,7 @@ export class FormMemory {
     return this.#withoutRefused(request);
   }
 
-  /** Leaves out refused thoughts. Returns the same object if the request has none. */
+  /** Returns the same object if the request has no refused thoughts. */
   #withoutRefused<Request extends ModelRequest>(request: Request): Request {
     if (this.#refused.size === 0) return request;
     const messages = request.messages.map((message) => this.#withoutThoughts(message));

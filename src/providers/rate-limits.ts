@@ -5,16 +5,14 @@ export interface ResponseHeaders {
 interface RetryHints {
   readonly headers?: ResponseHeaders | undefined;
   readonly message: string;
-  /** True for a rate limit. Only then are headers with reset times read. */
+  /** Only then do headers with reset times count. */
   readonly isRateLimit: boolean;
 }
 
 const MAX_WAIT_MS = 3_600_000;
 const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/**
- * Retry times in messages. OpenAI: "try again in 1m2.5s.", Gemini: "retry in 34.07s", Azure: "retry after 26 seconds".
- */
+/** OpenAI: "try again in 1m2.5s.", Gemini: "retry in 34.07s", Azure: "retry after 26 seconds". */
 const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
 
 interface Limit {
@@ -36,7 +34,7 @@ const LIMITS: readonly Limit[] = [
   })),
 ];
 
-/** Returns when to retry in ms since epoch, at most an hour from now. Undefined if the provider gives no time. */
+/** Returns ms since epoch, at most an hour from now. Undefined if the provider names no time. */
 export function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: number): number | undefined {
   const given = (name: string): string | undefined => headers?.get(name) ?? undefined;
   const waitMs =
@@ -56,7 +54,7 @@ function readWait(text: string | undefined, now: number): number | undefined {
   return readNumber(text, 1_000) ?? readDate(text, now);
 }
 
-/** Reads a date. A bare number is no date, although `Date.parse` would read the number as a year. */
+/** A bare number is no date, although `Date.parse` would read it as a year. */
 function readDate(text: string | undefined, now: number): number | undefined {
   const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(date) ? undefined : date - now;
@@ -77,9 +75,9 @@ function msOf(unit: string): number {
 }
 
 /**
- * Returns the ms since epoch before which the provider would refuse the next call, because this call used up the
- * account's calls. Token limits do not count, because the next call may need few tokens. Most providers give calls back
- * one by one. So the next call is allowed after its share of the time until the reset.
+ * Returns ms since epoch before which the provider would refuse the next call, because the account has no call left.
+ * Most providers give calls back one by one, so the wait is one call's share of the time until the reset. Token limits
+ * do not count: the next call may need few.
  */
 export function readNextCallAt(headers: ResponseHeaders, now: number): number | undefined {
   const given = (name: string): string | undefined => headers.get(name) ?? undefined;
@@ -90,7 +88,7 @@ export function readNextCallAt(headers: ResponseHeaders, now: number): number | 
   return waitMs === 0 ? undefined : now + Math.min(MAX_WAIT_MS, waitMs);
 }
 
-/** Finds the latest reset among the limits that are used up, or whose remaining amount is unknown. */
+/** The latest reset among limits that are used up, or whose rest is unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readTime(given(reset), now))

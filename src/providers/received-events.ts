@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { WatchedRequest } from './answer-stream.ts';
 import { EventParser } from './event-parser.ts';
+import type { errorClassifier, FailedCall } from './provider-errors.ts';
 import { readNextCallAt } from './rate-limits.ts';
 
 export const END_MARK = Symbol('end mark');
@@ -11,16 +12,23 @@ interface SendOptions {
   readonly fetchOptions: { readonly dispatcher: Dispatcher };
 }
 
-interface StreamedCall<Event> {
+/** The client of an SDK, and all else that needs the SDK. */
+export interface SdkAccess<Client, Event> {
+  readonly client: Client;
   readonly dispatcher: Dispatcher;
-  readonly request: Pick<WatchedRequest, 'signal' | 'onEvent'>;
-  readonly send: (options: SendOptions) => Promise<Response>;
   /**
-   * Decodes one event as the provider's SDK does. Undefined: the SDK skips the event.
+   * Decodes one event as the SDK does. Undefined: the SDK skips the event.
    * @throws the SDK's error for an event that reports an error
    */
   readonly decode: (data: string, name: string | undefined, headers: Headers) => Event | undefined | typeof END_MARK;
-  readonly classify: (error: unknown) => Error;
+  readonly classify: ReturnType<typeof errorClassifier>;
+}
+
+interface StreamedCall<Event> {
+  readonly access: Omit<SdkAccess<unknown, Event>, 'client'>;
+  readonly request: Pick<WatchedRequest, 'signal' | 'onEvent'>;
+  readonly describe: FailedCall['describe'];
+  readonly send: (options: SendOptions) => Promise<Response>;
   /** Returns true if the answer is complete. */
   readonly take: (event: Event) => boolean;
 }
@@ -30,15 +38,15 @@ interface StreamEnd {
 }
 
 interface ReceivedAnswer extends StreamEnd {
-  /** ms since epoch before which the provider would refuse the next call. Absent if the provider gave no such time. */
+  /** ms since epoch before which the provider would refuse the next call. Absent if the provider named no time. */
   readonly nextCallAt: number | undefined;
 }
 
 /**
  * Sends a request through an SDK, and calls `take` with each event of the response when it arrives.
  *
- * The SDK sends the request and reads HTTP errors, but its stream is not used. The SDK's iterators and the web stream
- * below them cost more than all other work for an event. So three parts replace them:
+ * The SDK sends the request and reads HTTP errors. Its stream costs more than all other work for an event, because of
+ * iterators and a web stream below them. Three parts replace it:
  * 1. `ResponseBytes` takes the bytes from the HTTP client, by an interceptor of undici.
  * 2. `EventParser` finds the server-sent events in the bytes.
  * 3. `EventReading` decodes each event, and ends once: with the answer, the end of the stream, or an error.
@@ -49,9 +57,9 @@ interface ReceivedAnswer extends StreamEnd {
 export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<ReceivedAnswer> {
   const { signal } = call.request;
   signal.throwIfAborted();
-  // Each request has its own signal, because an SDK may keep its listener until the body is collected as garbage.
+  // An SDK may keep its listener until the body is collected as garbage, so each request has its own signal.
   const connection = new AbortController();
-  const bytes = new ResponseBytes(call.dispatcher);
+  const bytes = new ResponseBytes(call.access.dispatcher);
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => {
     connection.abort(signal.reason);
@@ -80,8 +88,13 @@ async function send<Event>(call: StreamedCall<Event>, options: SendOptions): Pro
   try {
     return await call.send(options);
   } catch (error) {
-    throw call.classify(error);
+    throw classify(call, error);
   }
+}
+
+/** @throws the signal's reason if the signal ended the call */
+function classify<Event>({ access, request: { signal }, describe }: StreamedCall<Event>, error: unknown): Error {
+  return access.classify(error, { signal, describe });
 }
 
 class EventReading<Event> implements BytesTaker {
@@ -114,7 +127,7 @@ class EventReading<Event> implements BytesTaker {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     try {
-      this.#end.reject(this.#call.classify(error));
+      this.#end.reject(classify(this.#call, error));
     } catch (reason) {
       this.#end.reject(reason);
     }
@@ -128,10 +141,10 @@ class EventReading<Event> implements BytesTaker {
   #read(data: string, name: string | undefined): void {
     // The parser may hold more events after the event that ended the answer.
     if (this.#hasEnded) return;
-    const { request, decode, take } = this.#call;
+    const { access, request, take } = this.#call;
     let event: Event | undefined | typeof END_MARK;
     try {
-      event = decode(data, name, this.#headers);
+      event = access.decode(data, name, this.#headers);
     } catch (error) {
       return this.fail(error);
     }
@@ -154,24 +167,21 @@ interface BytesTaker {
 }
 
 /**
- * Milliseconds that a server has to end a complete response, so that the next request can use the connection. Servers
- * end a response in the packet with the last event, or in the next packet.
+ * Milliseconds until a server must have ended a complete response, so that the next request can use the connection.
+ * Servers end a response in the packet with the last event, or in the next one.
  */
 const END_MS = 1_000;
 
-/** Takes the bytes of one response before `fetch` does. `fetch` still follows redirects and aborts the connection. */
+/** Takes the bytes of a response before `fetch` does, which still follows redirects and aborts the connection. */
 class ResponseBytes {
   readonly dispatcher: Dispatcher;
-  /**
-   * True if this object takes the bytes of the response. The bytes of an error, and compressed or JSON data, stay in
-   * the body.
-   */
+  /** False for an error, and for compressed or JSON data, which stay in the body. */
   #isTaken = false;
   readonly #early: Uint8Array[] = [];
   #taker: BytesTaker | undefined;
   #end: { readonly error?: Error } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Keeps the response referenced, because undici cancels a response that was collected as garbage. */
+  /** Referenced, because undici cancels a response that was collected as garbage. */
   #response: Response | undefined;
 
   constructor(dispatcher: Dispatcher) {
@@ -180,7 +190,6 @@ class ResponseBytes {
     );
   }
 
-  /** Passes the bytes that have already arrived at once, and then each chunk when it arrives. */
   read(response: Response, taker: BytesTaker): void {
     this.#response = response;
     this.#taker = taker;
@@ -226,7 +235,7 @@ class ResponseBytes {
     };
   }
 
-  /** Forgets the response before a redirect, because its callbacks may still arrive. */
+  /** Forgets the response before a redirect, whose callbacks may still arrive. */
   #begin(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#isTaken = false;
@@ -257,10 +266,7 @@ class ResponseBytes {
   }
 }
 
-/**
- * True for a body that is not labeled as JSON and is not compressed. If a body is labeled as JSON, `providerFetch`
- * finds out whether it is a stream.
- */
+/** False for a compressed body, and for a body labeled as JSON: `providerFetch` finds out whether it is a stream. */
 function isPlainStream(headers: IncomingHttpHeaders): boolean {
   return headers['content-encoding'] === undefined && !String(headers['content-type']).includes('application/json');
 }

@@ -2,27 +2,25 @@ import type { ModelErrorKind } from '../domain/model.ts';
 import { statesOutputCap, statesOverflow } from './overflow-text.ts';
 import type { TeachingError } from './provider-habits.ts';
 
-/** A kind of provider error, and how failed requests are recognized as this kind. */
+/** A kind of provider error, with the signs of a failed request of this kind. */
 export interface ErrorRow {
   readonly kind: ModelErrorKind;
-  /** Description for people, which becomes the error message. */
+  /** Becomes the error message. */
   readonly words: string;
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
   readonly texts?: readonly RegExp[];
-  /** Returns true if the meaning of a message is this kind of error. Used together with `texts`. */
   readonly states?: (message: string) => boolean;
-  /** Patterns that are more specific than code and status, and are compared first. */
+  /** Compared first, because they are more specific than code and status. */
   readonly decidingTexts?: readonly RegExp[];
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents?: true;
-  /** True if the provider limits the rate or is overloaded, so that other calls of the model would fail as well. */
+  /** True if other calls of the model would fail as well: a rate limit or an overload. */
   readonly isLimit?: true;
   /** Form in which the provider may accept the same request. */
   readonly lesson?: TeachingError['lesson'];
 }
 
-/** Errors of a request that is too large. */
 export const SIZE_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'overflow',
@@ -36,13 +34,12 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       '1261', // z.ai
     ],
     decidingTexts: [
-      // OpenAI and Groq refuse a single request above the limit of a minute. Waiting does not help.
+      // OpenAI and Groq refuse a request above the limit of a minute, so waiting does not help.
       /^(?=[^]*request too large)[^]*(?<!output )tokens per min/i,
     ],
     states: statesOverflow,
     texts: [
-      // OpenAI accepts 2,048 messages and 10 MB of text. The pattern matches the field, because the same code for a
-      // long id means a malformed request.
+      // OpenAI accepts 2,048 messages and 10 MB of text. For a long id, the same code means a malformed request.
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /too many total text bytes/i, // Bedrock
       /cannot truncate prompt with n_keep/i, // LM Studio
@@ -78,7 +75,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
   },
 ];
 
-/** Errors of the agent's settings. An earlier version of the context would fail in the same way. */
+/** An earlier version of the context would fail in the same way. */
 export const SETTING_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
@@ -107,7 +104,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /^tools\.\d+\./, // Anthropic
       /is not supported (?:for|by|with) this model/i, // Anthropic, OpenAI
       /Invalid '(?:tools|instructions)\b[^']*': (?:array|string) too long/, // OpenAI
-      // Texts of OpenAI, Groq, Mistral, Gemini and FastAPI about unknown fields outside of the messages.
+      // Unknown fields outside of the messages: OpenAI, Groq, Mistral, Gemini, FastAPI.
       /unrecognized (?:request arguments?|key\(?s?\)?|fields?)/i,
       /argument not supported on this model/i, // xAI
       /^(?!.*messages).*additional properties are not allowed/is,
@@ -120,7 +117,6 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
   },
 ];
 
-/** Errors of the form of the messages. */
 export const FORM_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'invalid',

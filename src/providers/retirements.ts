@@ -2,7 +2,7 @@ import type { ModelProfile } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { CATALOGUE } from './catalogue/catalogue.ts';
 
-/** Days before a retirement from which it is reported. Providers announce a retirement at least this early. */
+/** Providers announce a retirement at least this early. */
 const NOTICE_DAYS = 60;
 const DAY_MS = 86_400_000;
 
@@ -33,7 +33,6 @@ export function describeRetirement({ model, retiresOn, daysLeft }: Retirement): 
   return `model ${model} ${when}: its provider then refuses all requests. Use another model`;
 }
 
-/** Profiles that the catalogue has for the models of a policy. */
 export function listNamedProfiles({ summarizer }: PolicyInput): NamedProfile[] {
   if (summarizer === undefined || typeof summarizer === 'string') return [];
   return summarizer.models.flatMap((given) => {

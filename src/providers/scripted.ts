@@ -12,8 +12,8 @@ import { untilAborted } from './answer-stream.ts';
 /** An answer that a scripted model gives. Fields of `ModelAnswer` that are missing here have defaults. */
 export interface ScriptedAnswer {
   /**
-   * Text of the answer. A string is streamed word by word. An async iterable is streamed piece by piece. Default `done`,
-   * or no text beside tool calls.
+   * Text of the answer. A string is streamed word by word, an async iterable piece by piece. Default `done`, or no text
+   * beside tool calls.
    */
   readonly content?: string | AsyncIterable<string>;
   /** Reasoning that is streamed before the text. It is not part of the answer. */
@@ -38,10 +38,7 @@ export interface ScriptedAnswer {
 export type ScriptedOutcome = ScriptedAnswer | Error | Promise<ScriptedAnswer | Error>;
 
 export interface ScriptedStep {
-  /**
-   * Conditions on the request. If the request does not meet them, the call throws a `fatal` error that describes the
-   * difference.
-   */
+  /** Conditions on the request. A request that breaks one fails with a `fatal` error that states the difference. */
   readonly expect?: {
     /** Expected role of the request's last message. */
     readonly role?: Role;

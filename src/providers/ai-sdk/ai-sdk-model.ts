@@ -15,7 +15,7 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
 import { holdsFor } from '../check-options.ts';
-import { callOptions, toWireRequest } from '../provider-call.ts';
+import { callOptions, toModelAnswer, toWireRequest } from '../provider-call.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { readAnswerStream } from './answer-stream.ts';
@@ -43,7 +43,7 @@ export type AiSdkSettings = Pick<
 
 export interface AiSdkModelOptions {
   /**
-   * Properties of the model. Fields that are absent come from the catalogue. A model that the catalogue lacks needs
+   * Properties of the model. The catalogue has those that are absent. A model without a catalogue entry needs
    * `windowTokens` and `outputCapTokens`.
    */
   readonly profile?: Partial<Omit<ModelProfile, 'id' | 'format' | 'renderOptions'>>;
@@ -55,18 +55,14 @@ export interface AiSdkModelOptions {
   readonly settings?: AiSdkSettings;
   /** Options of single providers, by provider. For example, `thinking` of Anthropic belongs here. */
   readonly providerOptions?: ProviderOptions;
-  /**
-   * Tools that the provider itself runs, such as a web search. Their calls and results stay in the provider's items.
-   * turnfold neither runs nor records them as tool calls.
-   */
+  /** Tools that the provider runs, such as a web search. turnfold neither runs nor records their calls. */
   readonly providerTools?: readonly LanguageModelV4ProviderTool[];
   /** True if requests get marks for the prompt cache of Anthropic and Bedrock (default true). */
   readonly hasCacheMarks?: boolean;
 }
 
 /**
- * A model of any provider for which the AI SDK has a package. Answers are streamed. The AI SDK's own retries are not
- * used, because the turn retries.
+ * A model of any provider with an AI SDK package. Answers are streamed. The turn retries, and not the AI SDK.
  * @throws invalid_config if `model` is no language model of version v3 or v4, or if its profile is not known
  */
 export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
@@ -99,12 +95,12 @@ function checkModel(model: unknown): void {
   );
 }
 
-/** Upper bound factor for an unknown tokenizer: the factor of Claude, whose counts differ most. */
+/** For an unknown tokenizer: the factor of Claude, whose counts differ most. */
 const UNKNOWN_FACTOR = 1.35;
 
 /**
- * Profile of the model. Its id names the provider, because answers of the model must not be sent to the same model
- * elsewhere. If no wire format is known, new versions are checked by the rules of every format.
+ * The id names the provider, because the same model elsewhere must not get these answers back. Without a known wire
+ * format, new versions of a context are checked by the rules of every format.
  */
 function readProfile(
   { provider, modelId }: AiSdkLanguageModel,
@@ -117,7 +113,7 @@ function readProfile(
     ? { encoding: 'o200k_base' as const, upperBoundFactor: UNKNOWN_FACTOR, windowTokens, outputCapTokens }
     : findProfile(maker, modelId, catalogue);
   const merged = { ...base, ...profile, id: `${provider}/${modelId}` };
-  // Provider packages enforce answer schemas in different ways, so the system prompt asks for the schema.
+  // Packages enforce answer schemas in different ways, so the system prompt asks for the schema.
   return { ...merged, abilities: { ...merged.abilities, structured: false } };
 }
 
@@ -148,25 +144,12 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
     request,
     (error) => classifyAiSdkError(error, { signal, describe }),
   );
-  const { items, content, toolCalls, end, usage } = await readAnswerStream(parts, pieceListeners(request));
-  return {
-    content,
-    toolCalls,
-    end,
-    ...(end === 'refusal' && { isFiltered: true }),
-    ...(usage && { usage }),
-    nextCallAt,
-    raw: {
-      format: 'ai-sdk',
-      model: profile.id,
-      ...(version !== undefined && { version }),
-      ...(caller.traits.bindsThinking && { prefix: prompt.prefix }),
-      items,
-    },
-  };
+  const { usage, ...answer } = await readAnswerStream(parts, pieceListeners(request));
+  const prefix = caller.traits.bindsThinking ? prompt.prefix : undefined;
+  return toModelAnswer(answer, { format: 'ai-sdk', id: profile.id }, { version, prefix, nextCallAt }, usage);
 }
 
-/** The cast is safe, because `writePromptInSlices` has written the parts in which the two versions differ. */
+/** The cast is safe: `writePromptInSlices` wrote the parts in which the two versions differ. */
 async function openStream(
   model: AiSdkLanguageModel,
   sent: LanguageModelV4CallOptions,
@@ -177,10 +160,7 @@ async function openStream(
   return readParts(stream);
 }
 
-/**
- * Leaves out the part `stream-start`, which the package sends before the provider's first event. So a silent provider
- * is noticed.
- */
+/** Leaves out `stream-start`, which the package sends before the provider's first event, so that silence is noticed. */
 async function* readParts(
   stream: ReadableStream<LanguageModelV4StreamPart>,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
@@ -220,8 +200,8 @@ function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice
 }
 
 /**
- * Turns Claude's thinking off if Claude could not answer the request with thinking (wire rule A7). The AI SDK package
- * adds the budget of thinking to the output limit, so the budget is subtracted here.
+ * Turns Claude's thinking off if Claude could not answer with thinking (wire rule A7). The package adds the budget of
+ * thinking to the output limit, so the budget is subtracted here.
  */
 function fitThinking(
   given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,

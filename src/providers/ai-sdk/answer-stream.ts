@@ -1,26 +1,27 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
-import type { ToolCall } from '../../domain/message.ts';
-import { type ModelAnswer, ModelError, type ModelUsage } from '../../domain/model.ts';
+import { ModelError, type ModelUsage } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { parseObject } from '../../wire/calls.ts';
+import type { AnswerParts } from '../../wire/wire-request.ts';
 import type { PieceListeners } from '../answer-stream.ts';
+import { brokenOff, exceededWindow } from '../provider-errors.ts';
 import { isAgentCall, textOfItems } from './content-items.ts';
 
-interface AiSdkAnswer {
-  readonly content: string;
-  readonly toolCalls: readonly ToolCall[];
-  readonly end: NonNullable<ModelAnswer['end']>;
+/** An answer whose items are parts with the provider's metadata, in the form of a later prompt. */
+interface AiSdkAnswer extends AnswerParts {
   readonly usage: ModelUsage | undefined;
-  /** Parts of the answer with the provider's metadata, in the form of a later prompt. */
-  readonly items: readonly RawItem[];
 }
 
 type TextPart = Extract<LanguageModelV4StreamPart, { type: `${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}` }>;
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
+function isTextPart(part: LanguageModelV4StreamPart): part is TextPart {
+  return /^(?:text|reasoning)-/.test(part.type);
+}
+
 /**
- * Builds an answer from the parts of a stream. Generated files and sources are left out.
- * @throws ModelError if the stream ends without a whole answer, or with an error that only its finish reason names
+ * Generated files and sources are left out.
+ * @throws ModelError if the stream ends without a whole answer, or if its finish reason is an error
  */
 export async function readAnswerStream(
   parts: AsyncIterable<LanguageModelV4StreamPart>,
@@ -40,9 +41,9 @@ interface OpenBlock {
 class AnswerReader {
   readonly #listeners: PieceListeners;
   readonly #items: object[] = [];
-  /** Open blocks by type and id, because a text and a reasoning may have the same id. */
+  /** By type and id, because a text and a reasoning may have the same id. */
   readonly #open = new Map<string, OpenBlock>();
-  /** Ids of the calls that turnfold runs, in the order in which the calls started. */
+  /** Ids of the calls that turnfold runs, in the order of their start. */
   readonly #calls: string[] = [];
   #finish: Finish | undefined;
 
@@ -51,22 +52,13 @@ class AnswerReader {
   }
 
   take(part: LanguageModelV4StreamPart): void {
+    if (isTextPart(part)) return this.#addText(part);
     switch (part.type) {
-      case 'text-start':
-      case 'text-delta':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-delta':
-      case 'reasoning-end':
-        return this.#addText(part);
       case 'tool-input-start':
         if (part.providerExecuted !== true) this.#startCall(part.id, part.toolName);
         return;
       case 'tool-input-delta':
-        if (this.#calls.includes(part.id)) {
-          this.#listeners.onToolCall({ call: this.#calls.indexOf(part.id), arguments: part.delta });
-        }
-        return;
+        return this.#addInput(part.id, part.delta);
       case 'tool-call':
         return this.#addCall(part);
       case 'tool-result':
@@ -91,6 +83,7 @@ class AnswerReader {
   finish(): AiSdkAnswer {
     const items = this.#items as RawItem[];
     const usage = this.#finish && readUsage(this.#finish.usage, items);
+    const end = readEnd(this.#finish?.finishReason, usage);
     return {
       content: textOfItems(items),
       toolCalls: items.filter(isAgentCall).map(({ toolCallId, toolName, input }) => ({
@@ -98,7 +91,8 @@ class AnswerReader {
         name: String(toolName),
         arguments: String(input),
       })),
-      end: readEnd(this.#finish?.finishReason, usage),
+      end,
+      ...(end === 'refusal' && { isFiltered: true }),
       usage,
       items,
     };
@@ -126,6 +120,11 @@ class AnswerReader {
     return this.#calls.push(id) - 1;
   }
 
+  #addInput(id: string, given: string): void {
+    const call = this.#calls.indexOf(id);
+    if (call >= 0) this.#listeners.onToolCall({ call, arguments: given });
+  }
+
   #addCall(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): void {
     const { toolName, input, providerExecuted } = part;
     const toolCallId = part.toolCallId || `call_${this.#items.length}`;
@@ -142,7 +141,7 @@ class AnswerReader {
   }
 }
 
-/** Keeps the metadata of an answer's part as options, which the same part has in a later prompt. */
+/** Keeps metadata as the options of the same part in a later prompt. */
 function withOptions({ providerMetadata }: { readonly providerMetadata?: object }): { providerOptions?: object } {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
 }
@@ -153,21 +152,12 @@ function writeProviderResult(part: Extract<LanguageModelV4StreamPart, { type: 't
   return { type: 'tool-result', toolCallId, toolName, output, ...withOptions(part) };
 }
 
-const RAW_ENDS: ReadonlyMap<string, AiSdkAnswer['end']> = new Map(
-  Object.entries<AiSdkAnswer['end']>({ pause_turn: 'cut_off' }),
-);
-
 function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUsage | undefined): AiSdkAnswer['end'] {
   const paid = usage && { usage };
-  // In version 3, there is no reason `interrupted`. A broken stream has the reason `other`, and no reason by the
-  // provider.
+  // A broken stream has `interrupted` in version 4. In version 3, it has `other` without a reason by the provider.
   const isBroken = reason?.unified === 'interrupted' || (reason?.unified === 'other' && reason.raw === undefined);
-  if (reason === undefined || isBroken)
-    throw new ModelError('retry', 'the stream ended before the answer was complete', paid);
-  if (reason.raw === 'model_context_window_exceeded') {
-    const options = { code: reason.raw, ...paid };
-    throw new ModelError('overflow', 'the answer was cut off at the end of the context window', options);
-  }
+  if (reason === undefined || isBroken) throw brokenOff(paid);
+  if (reason.raw === 'model_context_window_exceeded') throw exceededWindow(reason.raw, paid);
   switch (reason.unified) {
     case 'error':
       throw new ModelError('retry', 'the provider ended the answer with an error', paid);
@@ -176,11 +166,11 @@ function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUs
     case 'content-filter':
       return 'refusal';
     default:
-      return RAW_ENDS.get(reason.raw ?? '') ?? 'complete';
+      return reason.raw === 'pause_turn' ? 'cut_off' : 'complete';
   }
 }
 
-/** Reasoning without any metadata does not count as kept, because no provider accepts it back. */
+/** Reasoning without metadata is not kept, because no provider accepts it back. */
 function readUsage(
   { inputTokens, outputTokens }: LanguageModelV4Usage,
   items: readonly RawItem[],

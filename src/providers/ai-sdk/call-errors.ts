@@ -1,13 +1,10 @@
 import { readJsonText } from '../../domain/json-text.ts';
 import { isModelError, ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { ERROR_CHARACTERS, type FailedCall } from '../provider-call.ts';
-import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import { ERROR_CHARACTERS } from '../provider-call.ts';
+import { classifyFailure, type FailedCall, type ProviderFailure } from '../provider-errors.ts';
 
-/**
- * Errors that no provider caused, by their names. Classes are not compared, because a process may hold several versions
- * of the packages.
- */
+/** Errors that no provider caused, by name. Their classes differ if a process has several versions of a package. */
 const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_LoadAPIKeyError: 'the API key of the provider is not set',
   AI_LoadSettingError: 'a setting of the provider is missing',
@@ -18,11 +15,10 @@ const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_UnsupportedModelVersionError: 'the model has another specification version than v3 or v4',
 };
 
-/** Converts an error into a `ModelError`. @throws the signal's reason if the signal ended the call */
 export function classifyAiSdkError(given: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   if (isModelError(given)) return given;
-  // If a custom provider uses the SDK's own retries, they wrap the last error.
+  // The retries of the SDK, which a custom provider may use, wrap the last error.
   const error = isMapping(given) && given['name'] === 'AI_RetryError' ? given['lastError'] : given;
   const { name, cause } = isMapping(error) ? error : {};
   const words = typeof name === 'string' && Object.hasOwn(SETTING_ERRORS, name) ? SETTING_ERRORS[name] : undefined;
@@ -30,31 +26,30 @@ export function classifyAiSdkError(given: unknown, { signal, describe }: FailedC
   return classifyFailure(readFailure(error), Date.now(), describe);
 }
 
-/**
- * Reads an error of a provider. Any other error may quote model output, which must not be matched against the table of
- * errors.
- */
+/** Reads a provider's error. Other errors may quote model output, which must not be matched against the error table. */
 function readFailure(error: unknown): ProviderFailure {
   if (typeof error === 'string') return { message: error };
-  if (!isMapping(error)) return { message: '' };
+  if (!isMapping(error) || !isOfProvider(error)) return { message: '' };
   const { statusCode, responseHeaders, responseBody, message, type, code } = error;
-  const isOfProvider = 'statusCode' in error || 'responseBody' in error || 'type' in error || 'code' in error;
-  if (!isOfProvider || (error['name'] !== undefined && !isApiError(error['name']))) return { message: '' };
   const body = readErrorBody(responseBody);
   const headers = isMapping(responseHeaders) ? responseHeaders : {};
-  const aws = headers['x-amzn-errortype'];
-  const awsType = typeof aws === 'string' ? aws.split(':')[0] : undefined;
+  const headerOf = (name: string): string | null => (typeof headers[name] === 'string' ? headers[name] : null);
   return {
-    // The status counts only for a whole response. Inside a stream, the package guesses the status of an error.
+    // Inside a stream, the package guesses a status, so only a whole response counts.
     status: 'name' in error && typeof statusCode === 'number' ? statusCode : undefined,
-    type: body.type ?? type ?? awsType,
+    type: body.type ?? type ?? headerOf('x-amzn-errortype')?.split(':')[0],
     code: body.code ?? code,
     message: body.message ?? (typeof message === 'string' ? message : ''),
-    headers: { get: (header) => (typeof headers[header] === 'string' ? headers[header] : null) },
+    headers: { get: headerOf },
   };
 }
 
-/** True for an error of a provider or of the gateway. Names of the gateway's errors begin with `Gateway`. */
+function isOfProvider(error: Readonly<Record<string, unknown>>): boolean {
+  const isMarked = ['statusCode', 'responseBody', 'type', 'code'].some((field) => field in error);
+  return isMarked && (error['name'] === undefined || isApiError(error['name']));
+}
+
+/** Names of the AI gateway's errors begin with `Gateway`. */
 function isApiError(name: unknown): boolean {
   return name === 'AI_APICallError' || String(name).startsWith('Gateway');
 }
@@ -65,7 +60,7 @@ interface ErrorBody {
   readonly code?: unknown;
 }
 
-/** Reads the error of a body. Providers nest the error in different ways, and Gemini puts it into a list. */
+/** Providers nest the error of a body in different ways, and Gemini puts it into a list. */
 function readErrorBody(text: unknown): ErrorBody {
   if (typeof text !== 'string' || text.length > ERROR_CHARACTERS) return {};
   const body = readJsonText(text);

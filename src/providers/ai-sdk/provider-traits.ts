@@ -3,25 +3,21 @@ import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sd
 /** Options of one provider, under the provider's name, in the form of AI SDK models. */
 export type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 
-/** Properties of a provider that the specification of its models does not show. */
+/** Properties of a provider that its models do not state. */
 export interface ProviderTraits {
-  /** Options that mark the end of a prefix for the provider's prompt cache. Absent if the provider needs no marks. */
+  /** Marks the end of a prefix for the provider's prompt cache. Absent if the provider needs no marks. */
   readonly cacheMark?: SharedV4ProviderOptions;
   readonly defaults: ProviderOptions;
-  /** True if the provider binds thinking to the system texts and tools before it (wire rule A8). */
+  /** True if thinking is bound to the system texts and tools before it (wire rule A8). */
   readonly bindsThinking: boolean;
-  /** True if the provider shows pictures in tool results to the model. Other providers would send the bytes as text. */
+  /** True if the model sees pictures in tool results. Other providers would send their bytes as text. */
   readonly showsPicturesInResults: boolean;
-  /** True if the provider accepts a system message after other messages. */
   readonly takesLaterSystem: boolean;
-  /** Name in `providerOptions` under which Claude's `thinking` is set. */
+  /** Key of Claude's `thinking` in `providerOptions`. */
   readonly thinkingOptions?: string;
 }
 
-/**
- * Finds the traits by the provider's name, not by its package, because gateways and custom providers use the names of
- * other providers.
- */
+/** By the provider's name, because gateways and custom packages use the names of other providers. */
 export function traitsOf({
   provider,
   modelId,
@@ -48,7 +44,6 @@ export function traitsOf({
   };
 }
 
-/** Merges options. Settings of `over` replace those of `base`. */
 export function mergeProviderOptions(base: ProviderOptions, over: ProviderOptions = {}): ProviderOptions {
   const names = new Set([...Object.keys(base), ...Object.keys(over)]);
   return Object.fromEntries([...names].map((name) => [name, { ...base[name], ...over[name] }]));

@@ -22,10 +22,10 @@ import {
   gateOf,
   loadSdk,
   renderChecked,
-  sizeContext,
   toModelAnswer,
   toWireRequest,
 } from '../provider-call.ts';
+import { brokenOff, exceededWindow, replacedAnswer } from '../provider-errors.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
@@ -44,8 +44,7 @@ export interface AnthropicModelOptions extends AnthropicConnection, ModelOptions
 }
 
 /**
- * A model of Anthropic's Messages API. Answers are streamed, because networks close connections that are idle during a
- * long answer.
+ * A model of Anthropic's Messages API. Answers are streamed, because networks close idle connections.
  * @throws invalid_config for an option that the model does not accept, with the field
  */
 export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: AnthropicModelOptions): Model {
@@ -71,12 +70,14 @@ function renderAnthropicRequest(
   const asked = renderOptions();
   const habits = request.thinking === 'off' ? turnThinkingOff(asked) : asked;
   const rendering = renderAnthropicInSlices(toWireRequest(request, profile), habits);
-  return renderChecked(rendering, (body) => validateAnthropicInSlices(body, { ...sizeContext(profile), habits }));
+  return renderChecked(rendering, (body) =>
+    validateAnthropicInSlices(body, { maxBytes: profile.maxRequestBytes, habits }),
+  );
 }
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
   const { profile, options } = caller;
-  const { client, dispatcher, decode, classify } = await caller.access;
+  const access = await caller.access;
   const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
   const sent = { ...body, ...writeParameters(options, profile, body, request) };
   const { signal, headers } = callOptions(request, sent);
@@ -86,11 +87,10 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
     onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
   const { nextCallAt } = await receiveEvents({
-    dispatcher,
+    access,
     request,
-    send: (own) => client.messages.create({ ...sent, stream: true }, { ...sending, ...own }).asResponse(),
-    decode,
-    classify: (error) => classify(error, { signal, describe }),
+    describe,
+    send: (own) => access.client.messages.create({ ...sent, stream: true }, { ...sending, ...own }).asResponse(),
     take: (event) => reading.add(event),
   });
   const message = reading.finish();
@@ -100,16 +100,14 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
 }
 
 function checkEnd(message: StreamedAnthropicMessage): void {
-  if (message.stop_reason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
-  if (message.stop_reason === 'model_context_window_exceeded') {
-    const paid = { code: message.stop_reason, usage: readAnthropicUsage(message.usage) };
-    throw new ModelError('overflow', 'the answer was cut off at the end of the context window', paid);
-  }
+  if (message.stop_reason === null) throw brokenOff();
+  if (message.stop_reason === 'model_context_window_exceeded')
+    throw exceededWindow(message.stop_reason, { usage: readAnthropicUsage(message.usage) });
 }
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
 
-/** Beta header without which the API rejects the parameter `compaction`, and blocks of that type. */
+/** Without this beta header, the API refuses the parameter `compaction` and blocks of that type. */
 const COMPACTION_BETA = 'compact-2026-09-04';
 
 const END = '(end of what is to be compacted)';
@@ -121,7 +119,6 @@ interface AnthropicCaller {
   readonly renderOptions: () => AnthropicOptions;
 }
 
-/** Adds the beta header for a request with a compaction block (wire rule A10). */
 function headersOf({ extraHeaders = {} }: ModelOptions, hasCompaction: boolean): Record<string, string> {
   const { [BETA_HEADER]: beta, ...others } = lowerNames(extraHeaders);
   const betas = [beta, hasCompaction ? COMPACTION_BETA : undefined].filter((name) => name !== undefined);
@@ -139,10 +136,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/**
- * Asks the API to compact the request that `generate` would send. Both requests start in the same way, so the
- * provider's prompt cache is used.
- */
+/** Asks the API to compact the request that `generate` would send. The equal start uses the provider's prompt cache. */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { profile, options } = caller;
   const { client, classify } = await caller.access;
@@ -160,29 +154,23 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
-/**
- * Newer models refuse a request that ends with an assistant message (wire rule X4). The documentation makes no
- * exception for compactions.
- */
+/** Newer models refuse an assistant message at the end (wire rule X4), and the documentation excepts no compaction. */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }
 
 function readCompaction(message: BetaMessage, model: string): ModelCompaction {
   // A proxy may answer with an error page instead of a message.
-  if (!Array.isArray((message as Partial<BetaMessage> | null)?.content))
-    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  if (!Array.isArray((message as Partial<BetaMessage> | null)?.content)) throw replacedAnswer();
   const { content, stop_reason: reason } = message;
-  if (reason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
+  if (reason === null) throw brokenOff();
   const usage = readAnthropicUsage(sumUsage(message.usage));
   if (reason !== 'compaction')
     throw new ModelError('fatal', 'the provider did not compact the messages', { code: reason, usage });
   const block = content.find(({ type }) => type === 'compaction');
   if (block?.type !== 'compaction' || block.content === null) {
-    throw new ModelError('fatal', 'the provider returned a compaction without a summary', {
-      code: 'no_compaction',
-      usage,
-    });
+    const options = { code: 'no_compaction', usage };
+    throw new ModelError('fatal', 'the provider returned a compaction without a summary', options);
   }
   const raw: RawItems = { format: 'anthropic', model, items: [{ ...block }] };
   return { text: block.content, usage, raw };

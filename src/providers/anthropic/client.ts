@@ -1,12 +1,11 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import type { Dispatcher } from 'undici';
-import type { ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import type { FailedCall } from '../provider-call.ts';
-import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import { parseObject } from '../../wire/calls.ts';
+import { errorClassifier, type ProviderFailure } from '../provider-errors.ts';
 import { dropForeignHeaders, openAgent, sdkOptions } from '../provider-fetch.ts';
+import type { SdkAccess } from '../received-events.ts';
 
-/** Default address. Without an address, the SDK would send the key to an address from an environment variable. */
+/** Without an address, the SDK would send the key to an address from an environment variable. */
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
@@ -17,7 +16,7 @@ export interface AnthropicConnection {
 }
 
 /**
- * Decodes an event as the SDK does. The SDK skips events without a name.
+ * Decodes an event as the SDK does, which skips events without a name.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
 function decodeAnthropicEvent(
@@ -27,32 +26,17 @@ function decodeAnthropicEvent(
 ): Anthropic.MessageStreamEvent | undefined {
   if (name === 'error') throw readStreamError(data, headers);
   if (name === undefined || name === 'ping' || data === '') return undefined;
-  // The cast is safe, because the reader checks every field that it reads.
+  // The cast is safe: the reader checks every field that it reads.
   return JSON.parse(data) as Anthropic.MessageStreamEvent;
 }
 
 function readStreamError(data: string, headers: Headers): APIError {
-  const body = parseMapping(data);
+  const body = parseObject(data) ?? {};
   const error = isMapping(body['error']) ? body['error'] : {};
   return new APIError(undefined, body, undefined, headers, error['type'] as APIError['type']);
 }
 
-function parseMapping(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMapping(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The SDK's client, and all else that needs the SDK. */
-export interface AnthropicAccess {
-  readonly client: Anthropic;
-  readonly dispatcher: Dispatcher;
-  readonly decode: typeof decodeAnthropicEvent;
-  readonly classify: typeof classifyAnthropicError;
-}
+export type AnthropicAccess = SdkAccess<Anthropic, Anthropic.MessageStreamEvent>;
 
 /** Opens a client that ignores environment variables for address, key and headers. */
 export function openAnthropic({
@@ -65,21 +49,15 @@ export function openAnthropic({
     apiKey,
     baseURL: baseUrl,
     webhookKey: null,
-    // Without this setting, an environment variable could make the SDK record message contents in its spans.
+    // Otherwise an environment variable could make the SDK record message contents in its spans.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
   dropForeignHeaders(client);
-  return { client, dispatcher, decode: decodeAnthropicEvent, classify: classifyAnthropicError };
-}
-
-/** @throws the signal's reason if the signal ended the call */
-function classifyAnthropicError(error: unknown, { signal, describe }: FailedCall): ModelError {
-  signal.throwIfAborted();
-  return classifyFailure(readApiError(error), Date.now(), describe);
+  return { client, dispatcher, decode: decodeAnthropicEvent, classify: errorClassifier(readApiError) };
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Any other error may quote model output, which must not be matched against the table of errors.
+  // Other errors may quote model output, which must not be matched against the error table.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, errorCode, apiMessage, headers } = error as APIError;
   return { status, type, code: errorCode, message: apiMessage ?? '', headers };

@@ -13,12 +13,12 @@ interface StreamListeners extends Partial<PieceListeners> {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
-/** Usage before any count has arrived. `checkUsage` drops usage that is not a number. */
+/** Before any count arrives. `checkUsage` drops usage that is not a number. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
- * Builds a message from the events of a stream, and reports each piece. The SDK's helper is not used: it parses tool
- * input, and drops the whole answer if the input is not valid JSON.
+ * Builds a message from the events of a stream, and reports each piece. The SDK's helper parses tool input, and drops
+ * the whole answer if the input is not valid JSON.
  */
 export class MessageReading {
   readonly #listeners: StreamListeners;
@@ -65,7 +65,7 @@ export class MessageReading {
     return false;
   }
 
-  /** Returns the message. Its `stop_reason` is null if the stream ended too early. */
+  /** `stop_reason` is null if the stream ended too early. */
   finish(): StreamedAnthropicMessage {
     return (
       this.#whole ?? {
@@ -96,7 +96,7 @@ interface OpenBlock {
   readonly call: number | undefined;
 }
 
-/** Fields that are streamed in pieces. A block may have other fields, and a type that the SDK does not know. */
+/** A block may have other fields, and a type that the SDK does not know. */
 interface BlockFields {
   readonly type: string;
   text?: string;

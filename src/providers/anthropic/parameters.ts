@@ -5,7 +5,7 @@ import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body
 import type { AnthropicOptions } from '../../wire/anthropic/render.ts';
 import { holdsFor, isForced, isMoreEffort } from '../check-options.ts';
 
-/** Options for the renderer, which decides for each request whether the model may think. */
+/** The renderer decides for each request whether the model may think. */
 export function renderOptionsOf({ thinking }: ModelOptions, { abilities }: ModelProfile): AnthropicOptions {
   const written = thinking === undefined ? undefined : writeThinking(thinking, abilities);
   const off = howToTurnOff(abilities);
@@ -33,7 +33,7 @@ function howToTurnOff({ defaultThinking, thinking = [] }: ModelAbilities = {}): 
   return thinking.includes('between_tools') ? 'between_tools' : 'never';
 }
 
-/** Options without thinking. A model that always thinks keeps its thinking. */
+/** A model that always thinks keeps its thinking. */
 export function turnThinkingOff(options: AnthropicOptions): AnthropicOptions {
   const { thinking: _, ...kept } = options;
   const { off = 'omit' } = options;
@@ -49,7 +49,7 @@ type Parameters = Partial<
   readonly top_p?: number;
 };
 
-/** Writes the fields that follow from the model's options, besides thinking and the output limit. */
+/** Writes the fields of the model's options, besides thinking and the output limit. */
 export function writeParameters(
   options: ModelOptions,
   { abilities }: ModelProfile,
@@ -81,7 +81,7 @@ function isThinkingOff(thinking: AnthropicThinking | undefined): boolean {
 
 type SentEffort = NonNullable<Anthropic.OutputConfig['effort']>;
 
-/** Converts an effort. `checkOptions` has already refused efforts that Anthropic's API does not have. */
+/** The cast is safe: `checkOptions` has refused efforts that Anthropic's API does not have. */
 function fitEffort(effort: Effort, most: Effort | undefined): SentEffort {
   return (most !== undefined && isMoreEffort(effort, most) ? most : effort) as SentEffort;
 }

@@ -6,10 +6,10 @@ import data from './models.json' with { type: 'json' };
 /** Model profiles by `provider/model`. Add profiles with `extendCatalogue`. */
 export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
 
-/** A provider whose models are called through the Chat Completions API. */
+/** Models of the provider are called through Chat Completions. */
 interface CatalogueProvider {
   readonly baseUrl: string;
-  /** Environment variable that holds the API key. */
+  /** Environment variable with the API key. */
   readonly keyVariable: string;
   readonly outputCapField?: NonNullable<ModelOptions['outputCapField']>;
 }
@@ -22,17 +22,16 @@ interface CatalogueData {
   readonly readOn: string;
   readonly sources: Readonly<Record<string, string>>;
   readonly providers: Readonly<Record<string, CatalogueProvider>>;
-  /** Facts that several models share, by family. A model overrides single facts, and single abilities. */
+  /** Facts that several models share. A model overrides single facts, and single abilities. */
   readonly families: Readonly<Record<string, Facts>>;
   readonly models: Readonly<Record<string, Facts & { readonly family: string; readonly sources: readonly string[] }>>;
 }
 
 /**
  * The facts of `models.json`. Prices are in US dollars per million tokens, `cacheWrite` for the shortest retention.
- * - OpenAI's newer models limit input (922,000 or 272,000 tokens) and output. Their window is the input limit plus the
- *   reserve for output.
- * - Anthropic and other providers publish no tokenizer. Claude models up to 4.6 count 20 to 33 % more than o200k_base
- *   (`tokenFactor` 1.25). Newer models count about 30 % more than those (1.6).
+ * OpenAI's newer models limit input (922,000 or 272,000 tokens) and output: their window is the input limit plus the
+ * reserve for output. Anthropic and others publish no tokenizer: Claude models up to 4.6 count 20 to 33 % more than
+ * o200k_base (`tokenFactor` 1.25), and newer models about 30 % more than those (1.6).
  */
 export const CATALOGUE_DATA = data as unknown as CatalogueData;
 

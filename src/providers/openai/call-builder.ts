@@ -29,16 +29,13 @@ interface Piece {
 
 /**
  * Builds the tool calls of a Chat Completions stream. OpenAI numbers each call, and sends its id and name once.
- * Compatible servers may send
- * - no number, or 0 for all calls
- * - no id, or one id for all calls
- * - the name in every piece
- * - whole calls in one chunk
+ * Compatible servers may send no number (or 0 for all calls), no id (or one for all calls), the name in every piece, or
+ * whole calls in one chunk.
  */
 export class CallBuilder {
   readonly #calls: OpenCall[] = [];
 
-  /** Adds the pieces of a chunk, and returns them for listeners. */
+  /** Returns the pieces of a chunk for listeners. */
   add(pieces: readonly unknown[]): ToolCallPiece[] {
     const touched = new Set<OpenCall>();
     return pieces.filter(isMapping).map((given) => {
@@ -80,10 +77,8 @@ export class CallBuilder {
 }
 
 /**
- * True if a piece with a name starts a new call, although its number or place continues a call.
- * - The piece has another id than that call.
- * - The chunk already had a piece of that call.
- * - The arguments of that call are complete, where `{}` may be a prefix that a gateway adds.
+ * True if a piece with a name starts a new call, although its number or place continues a call: it has another id, the
+ * chunk already had a piece of that call, or that call's arguments are complete. `{}` may be a prefix by a gateway.
  */
 function startsOther({ name, id, text }: Piece, call: OpenCall, touched: ReadonlySet<OpenCall>): boolean {
   if (name === '') return false;
@@ -106,7 +101,7 @@ function readPiece({ index, id, type: _, function: called, custom, ...own }: Rec
   };
 }
 
-/** Converts a piece of arguments. A string is added unchanged. Any other value holds all arguments. */
+/** A string is a piece of arguments. Any other value is all arguments. */
 function writePiece(given: unknown): string {
   return typeof given === 'string' ? given : mendArguments(given);
 }

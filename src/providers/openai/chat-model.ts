@@ -1,12 +1,5 @@
 import type OpenAI from 'openai';
-import {
-  type Model,
-  type ModelAnswer,
-  ModelError,
-  type ModelErrorKind,
-  type ModelProfile,
-  type ModelUsage,
-} from '../../domain/model.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
 import type { ModelOptions } from '../../domain/model-options.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { keepsReasoning } from '../../wire/openai-chat/reasoning.ts';
@@ -14,16 +7,8 @@ import { type ChatOptions, renderChatInSlices, type ServerOptions } from '../../
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
-import {
-  callOptions,
-  gateOf,
-  loadSdk,
-  renderChecked,
-  sizeContext,
-  toModelAnswer,
-  toWireRequest,
-} from '../provider-call.ts';
-import { classifyFailure, readErrorFields } from '../provider-errors.ts';
+import { callOptions, gateOf, loadSdk, renderChecked, toModelAnswer, toWireRequest } from '../provider-call.ts';
+import { brokenOff, classifyFailure, exceededWindow, readErrorFields } from '../provider-errors.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { receiveEvents } from '../received-events.ts';
 import { ChatReading, type StreamedChatMessage } from './chat-stream.ts';
@@ -74,12 +59,12 @@ async function answerRequest(
   { access, profile, options, hasRequestHints, renderOptions }: ChatCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const { client, dispatcher, decode, classify } = await access;
+  const sdk = await access;
   const habits = renderOptions();
-  const context = { ...sizeContext(profile), hasStrictTemplate: habits.isStrict === true, habits };
+  const context = { maxBytes: profile.maxRequestBytes, hasStrictTemplate: habits.isStrict === true, habits };
   const rendering = renderChatInSlices(toWireRequest(request, profile), habits);
   const { body, describe } = await renderChecked(rendering, (rendered) => validateChatInSlices(rendered, context));
-  const { signal, version } = request;
+  const { version } = request;
   const { streamOptions = true, extraHeaders } = options;
   const streamed = {
     ...body,
@@ -90,14 +75,13 @@ async function answerRequest(
   };
   const reading = new ChatReading(pieceListeners(request));
   const { isMarked, nextCallAt } = await receiveEvents<unknown>({
-    dispatcher,
+    access: sdk,
     request,
+    describe,
     send: (sending) =>
-      client.chat.completions
+      sdk.client.chat.completions
         .create(streamed, { ...callOptions(request, streamed, extraHeaders), ...sending })
         .asResponse(),
-    decode,
-    classify: (failed) => classify(failed, { signal, describe }),
     take: (chunk) => {
       reading.add(chunk);
       return false;
@@ -132,31 +116,11 @@ function readChatUsage(usage: OpenAI.CompletionUsage, isThoughtSentAgain: boolea
   };
 }
 
-interface EndError {
-  readonly reason: RegExp;
-  readonly kind: ModelErrorKind;
-  readonly words: string;
-}
+const WINDOW_END = /^(?:model_)?context_(?:window|length)_exceeded$/i;
+/** Finish reasons of OpenRouter, z.ai, DeepSeek, SGLang and vLLM, and Gemini that mean a failed answer. */
+const FAILED_END = /^(?:error|network_error|insufficient_system_resource|abort)$|malformed_(?:function|tool)_call/i;
 
-/** Values of `finish_reason` that mean a failed answer. */
-const END_ERRORS: readonly EndError[] = [
-  {
-    reason: /^(?:model_)?context_(?:window|length)_exceeded$/i, // z.ai
-    kind: 'overflow',
-    words: 'the answer was cut off at the end of the context window',
-  },
-  {
-    // Values of OpenRouter, z.ai, DeepSeek, SGLang and vLLM, and Gemini.
-    reason: /^(?:error|network_error|insufficient_system_resource|abort)$|malformed_(?:function|tool)_call/i,
-    kind: 'retry',
-    words: 'the provider stopped the answer with an error',
-  },
-];
-
-/**
- * Share of the window. If usage reaches this share, an answer without text was cut off because the request fills the
- * window.
- */
+/** Share of the window from which an answer without text was cut off because the request fills the window. */
 const FULL = 0.98;
 
 interface ChatEnd {
@@ -169,17 +133,18 @@ interface ChatEnd {
 }
 
 /**
- * Returns the finish reason. A server that gives no reason, but marks the end of its stream, has sent the whole answer.
+ * A server that gives no reason, but marks the end of its stream, has sent the whole answer.
  * @throws ModelError if the stream ended too early, or the reason is an error
  */
 function readChatEnd({ finishReason, isEmpty, windowTokens, isMarked, usage }: ChatEnd): string {
   const paid = usage === undefined ? {} : { usage };
   if (finishReason === null) {
     if (isMarked) return 'stop';
-    throw new ModelError('retry', 'the stream ended before the answer was complete', paid);
+    throw brokenOff(paid);
   }
-  const error = END_ERRORS.find(({ reason }) => reason.test(finishReason));
-  if (error !== undefined) throw new ModelError(error.kind, error.words, { code: finishReason, ...paid });
+  if (WINDOW_END.test(finishReason)) throw exceededWindow(finishReason, paid);
+  if (FAILED_END.test(finishReason))
+    throw new ModelError('retry', 'the provider stopped the answer with an error', { code: finishReason, ...paid });
   const usedTokens = (usage?.inputTotal ?? 0) + (usage?.output ?? 0);
   if (finishReason === 'length' && isEmpty && usedTokens >= FULL * windowTokens)
     throw new ModelError('overflow', 'the request fills the context window', { code: finishReason, ...paid });

@@ -12,18 +12,18 @@ export interface StreamedChatMessage {
 
 interface StreamedChatAnswer {
   readonly message: StreamedChatMessage;
-  /** Finish reason of the answer. Null if no chunk gave a reason. */
+  /** Null if no chunk gave a reason. */
   readonly finishReason: string | null;
-  /** False if no chunk held a part of an answer. */
+  /** False if no chunk had a part of an answer. */
   readonly hasAnswer: boolean;
   readonly usage: OpenAI.CompletionUsage | undefined;
-  /** Error in the stream. OpenRouter reports an error in a choice, MiniMax in a chunk. */
+  /** OpenRouter reports an error in a choice, MiniMax in a chunk. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Builds an answer from the chunks of a stream, and reports each piece. The SDK's helper is not used: it keeps only the
- * last piece of `reasoning_content`, and relies on call indexes that some servers set wrongly.
+ * Builds an answer from the chunks of a stream, and reports each piece. The SDK's helper keeps only the last piece of
+ * `reasoning_content`, and relies on call indexes that some servers set wrongly.
  */
 export class ChatReading {
   readonly #listeners: PieceListeners;
@@ -50,7 +50,7 @@ export class ChatReading {
     if (!isMapping(choice)) return;
     this.#hasAnswer = true;
     const { finish_reason, error } = choice;
-    // Some servers send an empty reason in every chunk, except in the last chunk.
+    // Some servers send an empty reason in every chunk but the last.
     if (typeof finish_reason === 'string' && finish_reason !== '') this.#finishReason = finish_reason;
     if (isMapping(error)) this.#error = error;
     // A server that ignores `stream` sends the whole message.
@@ -61,7 +61,7 @@ export class ChatReading {
   }
 
   #addUsage(usage: unknown): void {
-    // The cast is safe, because `checkUsage` drops usage whose fields are not numbers.
+    // The cast is safe: `checkUsage` drops usage whose fields are not numbers.
     if (isMapping(usage)) this.#usage = usage as unknown as OpenAI.CompletionUsage;
   }
 
@@ -77,7 +77,7 @@ export class ChatReading {
     const details = delta['reasoning_details'];
     addFields(this.#fields, { ...delta, ...(content !== undefined && { content }) });
     if (Array.isArray(details)) addReasoningDetails(this.#details, details);
-    // The text of a refusal is streamed if the model wrote no other text.
+    // A refusal is streamed if the model wrote no other text.
     const text = isEmpty(this.#fields['content']) ? delta['refusal'] : content;
     if (typeof text === 'string') onText(text);
     const reasoning = delta['reasoning_content'] ?? delta['reasoning'] ?? thinking;
@@ -98,7 +98,7 @@ export class ChatReading {
       role: 'assistant',
       content: null,
       ...fields,
-      // Every stream starts with an empty text, which must not hide a refusal.
+      // The empty text at the start of every stream must not hide a refusal.
       ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
       ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
       ...(made.length === 0 ? {} : { tool_calls: made }),
@@ -113,7 +113,7 @@ export class ChatReading {
   }
 }
 
-/** True for a delta with only a text. Nearly all chunks are of this form. */
+/** Nearly all chunks have only a text. */
 function isTextAlone(delta: Record<string, unknown>): delta is { content: string } {
   for (const name in delta) if (name !== 'content' && name !== 'role') return false;
   return typeof delta['content'] === 'string';
@@ -140,10 +140,7 @@ function isEmpty(text: unknown): boolean {
   return typeof text !== 'string' || text === '';
 }
 
-/**
- * Appends strings and replaces objects. Lists are left out, because no server documents how to join their pieces (wire
- * rule C7).
- */
+/** Appends strings and replaces objects. Lists are left out: no server documents how to join them (wire rule C7). */
 function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
     const before = fields[name];
@@ -154,13 +151,10 @@ function addFields(fields: Record<string, unknown>, delta: Readonly<Record<strin
 
 type Detail = Record<string, unknown>;
 
-/** Fields of a reasoning detail whose pieces are joined. All other fields keep the last value. */
+/** Fields whose pieces are joined. All other fields keep the last value. */
 const TEXT_FIELDS: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
-/**
- * Joins the pieces of reasoning details. OpenRouter streams each detail in pieces with one `index`. The joined details
- * are sent back in the same order.
- */
+/** OpenRouter streams each reasoning detail in pieces with one `index`. Details are sent back in the same order. */
 function addReasoningDetails(details: Detail[], pieces: readonly unknown[]): void {
   for (const piece of pieces.filter(isMapping)) {
     const last = details.at(-1);

@@ -1,11 +1,9 @@
 import OpenAI, { APIError } from 'openai';
-import type { Dispatcher } from 'undici';
-import type { ModelError, ModelProfile } from '../../domain/model.ts';
+import type { ModelProfile } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import type { FailedCall } from '../provider-call.ts';
-import { classifyFailure, type ProviderFailure, readErrorFields } from '../provider-errors.ts';
+import { errorClassifier, type ProviderFailure, readErrorFields } from '../provider-errors.ts';
 import { dropForeignHeaders, openAgent, sdkOptions } from '../provider-fetch.ts';
-import { END_MARK } from '../received-events.ts';
+import { END_MARK, type SdkAccess } from '../received-events.ts';
 
 export interface OpenAiOptions {
   /** Properties of the model. `id` is the model's name at its provider. */
@@ -21,11 +19,11 @@ export interface OpenAiOptions {
   readonly hasRequestHints?: boolean;
 }
 
-/** Default address. Without an address, the SDK would send the key to an address from an environment variable. */
+/** Without an address, the SDK would send the key to an address from an environment variable. */
 const BASE_URL = 'https://api.openai.com/v1';
 
 /**
- * Decodes an event as the SDK does. An event reports an error by its name, or in a field `error`.
+ * Decodes an event as the SDK does. Errors have a name of their own, or a field `error`.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
 function decodeOpenAiEvent(data: string, name: string | undefined, headers: Headers): unknown {
@@ -34,17 +32,11 @@ function decodeOpenAiEvent(data: string, name: string | undefined, headers: Head
   const event: unknown = JSON.parse(data);
   const error = isMapping(event) ? event['error'] : undefined;
   if (name !== 'error' && !error) return event;
-  // The cast is safe, because the SDK's own stream also passes values of any type to `APIError`.
+  // The cast is safe: the SDK's own stream passes values of any type to `APIError`.
   throw new APIError(undefined, (error ?? event) as object, undefined, headers);
 }
 
-/** The SDK's client, and all else that needs the SDK. */
-export interface OpenAiAccess {
-  readonly client: OpenAI;
-  readonly dispatcher: Dispatcher;
-  readonly decode: typeof decodeOpenAiEvent;
-  readonly classify: typeof classifyOpenAiError;
-}
+export type OpenAiAccess = SdkAccess<OpenAI, unknown>;
 
 /** Opens a client that ignores environment variables for address, key and headers. */
 export function openOpenAi({
@@ -62,20 +54,14 @@ export function openOpenAi({
     webhookSecret: null,
   });
   dropForeignHeaders(client);
-  return { client, dispatcher, decode: decodeOpenAiEvent, classify: classifyOpenAiError };
-}
-
-/** @throws the signal's reason if the signal ended the call */
-function classifyOpenAiError(error: unknown, { signal, describe }: FailedCall): ModelError {
-  signal.throwIfAborted();
-  return classifyFailure(readApiError(error), Date.now(), describe);
+  return { client, dispatcher, decode: decodeOpenAiEvent, classify: errorClassifier(readApiError) };
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Any other error may quote model output, which must not be matched against the table of errors.
+  // Other errors may quote model output, which must not be matched against the error table.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, headers, message } = error as APIError;
   const read = readErrorFields(isMapping(error.error) ? error.error : {});
-  // The SDK's own message does not contain the error of the provider behind a gateway.
+  // The SDK's message lacks the error of the provider behind a gateway.
   return { ...read, message: `${message}\n${read.message}`, status, headers };
 }

@@ -73,7 +73,7 @@ export function writeChatParameters(
 }
 
 /**
- * Says why the API would refuse tools. From GPT-5.4 on, OpenAI accepts tools in Chat Completions only without
+ * States why the API would refuse tools. From GPT-5.4 on, OpenAI accepts tools in Chat Completions only without
  * reasoning, and for some models never.
  */
 export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions): string | undefined {
@@ -93,7 +93,7 @@ function readChatTools({ id, abilities }: ModelProfile): NonNullable<ModelAbilit
   return abilities?.chatTools ?? (REASONS.test(id) ? 'without_reasoning' : 'always');
 }
 
-/** The schema of the final answer, if the provider enforces schemas. */
+/** Only some providers enforce the schema of the final answer. */
 function findFormat({ abilities }: ModelProfile, { answerSchema }: ModelRequest): ProviderSchema | undefined {
   return abilities?.structured === true ? answerSchema : undefined;
 }
@@ -116,13 +116,13 @@ function findChoice({ toolChoice }: ModelOptions, request: ModelRequest): ModelO
   return isForced(toolChoice) && !holdsFor(toolChoice, request) ? undefined : toolChoice;
 }
 
-/** Hints that route a request to servers with its start in their cache, and name the responsible user. */
+/** Route a request to servers that have its start in their cache, and name the responsible user. */
 interface RequestHints {
   readonly prompt_cache_key?: string;
   readonly safety_identifier?: string;
 }
 
-/** Writes hints to OpenAI. Other servers may refuse fields that they do not know. */
+/** Other servers than OpenAI's may refuse fields that they do not know. */
 export function writeHints(
   { cache, safetyIdentifier }: Pick<ModelRequest, 'cache' | 'safetyIdentifier'>,
   isOpenAi: boolean,

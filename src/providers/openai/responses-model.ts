@@ -15,15 +15,8 @@ import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
 import { checkOptions } from '../check-options.ts';
-import {
-  callOptions,
-  gateOf,
-  loadSdk,
-  renderChecked,
-  sizeContext,
-  toModelAnswer,
-  toWireRequest,
-} from '../provider-call.ts';
+import { callOptions, gateOf, loadSdk, renderChecked, toModelAnswer, toWireRequest } from '../provider-call.ts';
+import { replacedAnswer } from '../provider-errors.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
@@ -39,8 +32,7 @@ export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
 }
 
 /**
- * A model of OpenAI's Responses API. The server stores nothing, so each request has the whole history, with encrypted
- * reasoning.
+ * A model of OpenAI's Responses API. The server stores nothing: each request has the whole history and its reasoning.
  * @throws invalid_config for an option that the model does not accept, with the field
  */
 export function responsesModel(model: ResponsesModelOptions): Model {
@@ -70,12 +62,12 @@ async function answerRequest(
   { access, profile, isReasoning, hasRequestHints, options, habits }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const { client, dispatcher, decode, classify } = await access;
+  const sdk = await access;
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   const { body, describe } = await renderChecked(rendering, (sent) =>
-    validateResponsesInSlices(sent, sizeContext(profile)),
+    validateResponsesInSlices(sent, { maxBytes: profile.maxRequestBytes }),
   );
-  const { signal, version } = request;
+  const { version } = request;
   const sent = {
     ...body,
     ...writeHints(request, hasRequestHints),
@@ -83,14 +75,13 @@ async function answerRequest(
   };
   const reading = new ResponseReading(describe, pieceListeners(request));
   const { nextCallAt } = await receiveEvents<unknown>({
-    dispatcher,
+    access: sdk,
     request,
+    describe,
     send: (sending) =>
-      client.responses
+      sdk.client.responses
         .create({ ...sent, stream: true }, { ...callOptions(request, sent, options.extraHeaders), ...sending })
         .asResponse(),
-    decode,
-    classify: (error) => classify(error, { signal, describe }),
     take: (event) => reading.add(event),
   });
   const response = reading.finish();
@@ -110,8 +101,7 @@ interface ResponsesCaller {
 }
 
 /**
- * Asks the API to compact the request that `generate` would send. The endpoint accepts neither tools nor an output
- * limit.
+ * Asks the API to compact the request that `generate` would send, without tools and output limit.
  * @throws ModelError if the call fails or returns no compaction
  */
 async function compactResponses(
@@ -122,7 +112,7 @@ async function compactResponses(
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   // The endpoint writes no answer, so the last message may have any role (wire rule X4).
   const { body, describe } = await renderChecked(rendering, (given) =>
-    validateResponsesInSlices(given, { ...sizeContext(profile), isProbed: true }),
+    validateResponsesInSlices(given, { maxBytes: profile.maxRequestBytes, isProbed: true }),
   );
   const { model, input, instructions } = body;
   const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
@@ -136,8 +126,7 @@ async function compactResponses(
 function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
   // A proxy may answer with an error page instead of a response.
   const { output, usage }: Partial<CompactedResponse> = response ?? {};
-  if (!Array.isArray(output))
-    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  if (!Array.isArray(output)) throw replacedAnswer();
   const items = output.map((item) => ({ ...item }));
   const paid = usage ? { usage: readResponsesUsage(usage) } : {};
   if (!items.some(({ type }) => type === 'compaction'))
@@ -146,7 +135,7 @@ function readCompaction(response: CompactedResponse, model: string): ModelCompac
   return { raw, ...paid };
 }
 
-/** Reads usage. Reasoning counts as kept output, because later requests repeat it until the next version. */
+/** Reasoning counts as kept output, because later requests repeat it until the next version. */
 function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
   const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
   return {

@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
-import { ModelError } from '../../domain/model.ts';
+import type { ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { ResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import type { PieceListeners } from '../answer-stream.ts';
-import { classifyFailure, readErrorFields } from '../provider-errors.ts';
+import { brokenOff, classifyFailure, readErrorFields, replacedAnswer } from '../provider-errors.ts';
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
@@ -12,7 +12,7 @@ interface StreamedResponse extends ResponsesAnswer {
 }
 
 interface OpenItem {
-  /** Item from `response.output_item.added`, or from `.done` when the item is whole. */
+  /** Whole after `response.output_item.done`. */
   item: Record<string, unknown>;
   isWhole: boolean;
   text: string;
@@ -22,29 +22,27 @@ interface OpenItem {
 }
 
 /**
- * Reads the events of a Responses stream. The last event holds the whole response, but some gateways send an empty
- * `output`. In this case the items of `response.output_item.done` are used, or else the pieces of the items.
+ * Reads the events of a Responses stream. The last event has the whole response. If a gateway sends an empty `output`,
+ * the items of `response.output_item.done` replace it, or else the pieces of the items.
  */
 export class ResponseReading {
   readonly #describe: (refusal: string) => string;
   readonly #items: OutputItems;
   #end: StreamedResponse | undefined;
 
-  /** @param describe outlines the request, for an error that refuses it */
   constructor(describe: (refusal: string) => string, listeners: PieceListeners) {
     this.#describe = describe;
     this.#items = new OutputItems(listeners);
   }
 
-  /** Reads an event. Returns true if the event ends the answer. @throws ModelError if the event reports an error */
+  /** Returns true if the event ends the answer. @throws ModelError if the event reports an error */
   add(event: unknown): boolean {
-    // A gateway may send other values, and events that the SDK does not know.
     if (isMapping(event)) this.#end = this.#read(event);
     return this.#end !== undefined;
   }
 
   finish(): StreamedResponse {
-    if (this.#end === undefined) throw new ModelError('retry', 'the stream ended before the answer was complete');
+    if (this.#end === undefined) throw brokenOff();
     return this.#end;
   }
 
@@ -55,16 +53,13 @@ export class ResponseReading {
     if (type === 'error')
       throw classifyFailure(readErrorFields({ ...event, type: undefined }), Date.now(), this.#describe);
     if (isEnd(type, event)) return finish(response, type, this.#items);
-    // The cast is safe, because the items check the fields that other servers leave out.
+    // The cast is safe: the items check the fields that other servers leave out.
     this.#items.add(event as unknown as StreamEvent);
     return undefined;
   }
 }
 
-/**
- * True for the last event. The Codex backend ends with `response.done`. A server that ignores `stream` sends a
- * response.
- */
+/** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response. */
 function isEnd(type: unknown, event: Readonly<Record<string, unknown>>): boolean {
   if (type === 'response.completed' || type === 'response.incomplete' || type === 'response.done') return true;
   return type === undefined && event['object'] === 'response';
@@ -76,17 +71,15 @@ function readFailed(response: unknown, describe: (refusal: string) => string): M
 }
 
 function finish(given: unknown, type: unknown, items: OutputItems): StreamedResponse {
-  if (!isMapping(given))
-    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  if (!isMapping(given)) throw replacedAnswer();
   const { status, output, error } = given;
   if (status === 'failed' && isMapping(error)) throw readFailed(given, () => '');
   const list: unknown[] = Array.isArray(output) ? output.filter(isMapping) : [];
   const whole = list.length > 0 ? list : items.list();
-  if (whole.length === 0 && !Array.isArray(output))
-    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
+  if (whole.length === 0 && !Array.isArray(output)) throw replacedAnswer();
   // Gateways may leave the status out.
   const ended = type === 'response.incomplete' ? 'incomplete' : 'completed';
-  // The cast is safe, because `readResponsesAnswer` checks every field that it reads.
+  // The cast is safe: `readResponsesAnswer` checks every field that it reads.
   return {
     ...given,
     status: typeof status === 'string' ? status : ended,

@@ -8,9 +8,9 @@ import { type InputSchema, inputOfJsonSchema } from './json-schema-input.ts';
 export type AiSdkToolOptions = Pick<Tool, 'retry' | 'timeoutMs' | 'answerWithinMs'>;
 
 /**
- * Makes tools of an agent from tools of the AI SDK. `execute` gets turnfold's idempotency key as `toolCallId`, which is
- * the same on every retry of the call. `context` is the data that the caller passed with the turn, and `messages` is
- * empty. A tool without `execute` waits for its result from outside.
+ * Makes tools of an agent from tools of the AI SDK. `execute` gets turnfold's idempotency key as `toolCallId`, the same
+ * on every retry of the call. `context` is what the caller passed with the turn, and `messages` is empty. A tool
+ * without `execute` waits for its result from outside.
  * @throws invalid_config for a tool that turnfold cannot run, with the name of the tool
  */
 export async function aiSdkTools(tools: ToolSet, options: AiSdkToolOptions = {}): Promise<Tool[]> {
@@ -61,7 +61,7 @@ function checkTool(name: string, { type, description = '', needsApproval = false
   return { description, needsApproval, execute };
 }
 
-/** Runs a tool. Its arguments are checked by their JSON Schema here, because the AI SDK's check may be asynchronous. */
+/** Arguments are checked by their JSON Schema here, because the AI SDK's check may be asynchronous. */
 async function runTool(
   { tool, schema }: { readonly tool: AiSdkTool; readonly schema: Schema },
   given: unknown,

@@ -40,20 +40,14 @@ export interface McpAddress {
 
 export type McpServerAddress = McpCommand | McpAddress;
 
-/**
- * Timeout that never ends a request, because the SDK would end it after a minute. The signal carries the turn's
- * deadline.
- */
+/** The SDK would end a request after a minute. The signal has the turn's deadline. */
 const NEVER_MS = 2_147_483_647;
-/**
- * Milliseconds to wait for an answer to the first request. A server that does not answer uses an older version of the
- * protocol.
- */
+/** A server that does not answer the first request in this time uses an older version of the protocol. */
 const PROBE_MS = 3_000;
 
-/** A call that failed because the server was unreachable or forgot the session. */
+/** The server was unreachable or forgot the session. */
 export class ServerAway extends Error {
-  /** True if the server did not receive the call, so that a repeated call cannot take effect twice. */
+  /** True if the server did not receive the call, so that a repeated call takes effect only once. */
   readonly isUnsent: boolean;
 
   constructor(isUnsent: boolean, cause: unknown) {
@@ -69,7 +63,7 @@ interface McpCall {
   readonly signal: AbortSignal;
 }
 
-/** Connection that opens at the first use, and again after a loss. It owns the client, and the process of a command. */
+/** Opens at the first use, and again after a loss. Owns the client, and the process of a command. */
 export class McpConnection {
   readonly #address: McpServerAddress;
   readonly #connectTimeoutMs: number;
@@ -136,7 +130,7 @@ export class McpConnection {
     return client;
   }
 
-  /** Drops a client, unless another call has already opened a new connection. */
+  /** Another call may already have opened a new connection. */
   #drop(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -161,12 +155,11 @@ function openTransport(address: McpServerAddress): Transport {
   });
 }
 
-/** Error code for calls whose stream ended without their answer. The protocol leaves this range to implementations. */
+/** Code for calls whose stream ended without their answer, from the range of the protocol for implementations. */
 const STREAM_LOST = -32_097;
 
 /**
- * Transport that fails the calls of an ended stream. The SDK's transport reports the end, but the SDK's client would
- * wait until its timeout.
+ * Fails the calls of an ended stream. The SDK's transport reports the end, but its client would wait for its timeout.
  */
 class WatchedHttpTransport extends StreamableHTTPClientTransport {
   override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -174,8 +167,7 @@ class WatchedHttpTransport extends StreamableHTTPClientTransport {
       options?.onRequestStreamEnd?.();
       if (!('method' in message && 'id' in message)) return;
       const error = { code: STREAM_LOST, message: 'the server ended the connection without an answer' };
-      // The error is sent later, so that an answer before the end of its stream is read first. The client ignores a
-      // second answer.
+      // Sent later, so that an answer before the end of its stream is read first. The client ignores a second answer.
       setImmediate(() => this.onmessage?.({ jsonrpc: '2.0', id: message.id, error }));
     };
     const watched = { ...options, onRequestStreamEnd } as Parameters<StreamableHTTPClientTransport['send']>[1];

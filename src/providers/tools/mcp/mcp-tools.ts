@@ -12,9 +12,7 @@ export interface McpToolsOptions {
   readonly server: McpServerAddress;
   /** Names of the tools to use (default: all). */
   readonly only?: readonly string[];
-  /**
-   * Text before the name of each tool, such as `github_`, so that tools of two servers do not clash (default: none).
-   */
+  /** Text before the name of each tool, such as `github_`, which keeps tools of two servers apart (default: none). */
   readonly prefix?: string;
   /** Decides for each tool whether a person must approve its calls (default: no tool needs approval). */
   readonly needsApproval?: (tool: McpTool) => boolean;
@@ -35,8 +33,8 @@ export interface McpTools extends AsyncDisposable {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects to an MCP server and makes tools of an agent from the server's tools. Later changes of the server's list are
- * not used: other tools would void the provider's prompt cache, and workers would differ.
+ * Connects to an MCP server and makes tools of an agent from its tools. Later changes of the server's list are not
+ * used: other tools would void the provider's prompt cache, and workers would differ.
  * @throws invalid_config if the server does not answer, if a name in `only` is missing, or if two names become equal
  */
 export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> {
@@ -54,7 +52,7 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
   }
 }
 
-/** Chooses and sorts the tools. Servers may list tools in any order, but the model's prompt must stay the same. */
+/** Servers may list tools in any order, but the model's prompt must stay the same. */
 function chooseTools(listed: readonly McpTool[], { name, only }: McpToolsOptions): McpTool[] {
   const missing = only?.find((wanted) => listed.every((tool) => tool.name !== wanted));
   if (missing !== undefined) {
@@ -82,8 +80,8 @@ const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Makes a tool of an agent. A call that a crash interrupted runs again only if the server marks the tool as read-only
- * or idempotent. By the specification, a repeated call of any other tool may have another effect.
+ * After a crash, a call runs again only if the server marks the tool as read-only or idempotent. By the specification,
+ * a repeated call of any other tool may have another effect.
  */
 function adaptTool(tool: McpTool, connection: McpConnection, options: McpToolsOptions): Tool {
   const { name, title, description = title ?? name, inputSchema, annotations } = tool;
