@@ -260,8 +260,6 @@ function readBackoff(fields: RecordFields): Backoff {
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }
 
-export type ForkingReply = ['forking', number];
-
 /** A fork is copying messages into this conversation, which accepts nothing else until then. */
 export interface Forking {
   readonly status: 'forking';
@@ -269,6 +267,6 @@ export interface Forking {
   readonly isAbandoned: boolean;
 }
 
-export function decodeForking([status, isAbandoned]: ForkingReply): Forking {
-  return { status, isAbandoned: isAbandoned === 1 };
+export function readForking(isAbandoned: number): Omit<Forking, 'status'> {
+  return { isAbandoned: isAbandoned === 1 };
 }

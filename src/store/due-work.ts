@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import { idleMember, readyMember, scheduledMember } from './keys.ts';
-import type { ScriptDefinition } from './script.ts';
+import { decodeReply, type ScriptDefinition } from './script.ts';
 
 /** Work that the sweeper must look at now. `idle`: a conversation that possibly reached its idle TTL. */
 export interface DueEntry {
@@ -44,12 +44,13 @@ export type SweepDecision =
 export const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind], SweepDecision> = {
   file: 'inspect',
   args: ([, kind]) => ({ kind }),
-  decode: (reply) => {
-    const answer = reply as ['quiet'] | ['lapsed', string, 0 | 1];
-    if (answer[0] === 'quiet') return { status: 'quiet' };
-    const [status, recordedWake, hadWorker] = answer;
-    return { status, hadWorker: hadWorker === 1, ...(recordedWake !== '' && { recordedWake }) };
-  },
+  decode: (reply) =>
+    decodeReply<SweepDecision>(reply, {
+      lapsed: (recordedWake: string, hadWorker: number) => ({
+        hadWorker: hadWorker === 1,
+        ...(recordedWake !== '' && { recordedWake }),
+      }),
+    }),
 };
 
 export const recordWakeScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind, wake: string], boolean> = {

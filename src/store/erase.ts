@@ -3,7 +3,7 @@ import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
 import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
-import { type ScriptDefinition, scriptBinder } from './script.ts';
+import { decodeReply, type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** ms for which a write to an erased conversation gets the answer `gone`. */
 const GONE_MS = 86_400_000;
@@ -56,10 +56,7 @@ export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   },
 };
 
-/**
- * Number of batches of an erase. A batch takes about a millisecond. More batches in one call would delay other
- * conversations.
- */
+/** A batch takes about a millisecond. More batches in one call would delay other conversations. */
 const MOST_BATCHES = 10;
 
 export type ExpireResult =
@@ -95,10 +92,7 @@ type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
 export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
   file: 'expire',
   args: ([, owner, isRestored]) => ({ owner, batch: ERASE_BATCH, goneMs: GONE_MS, isRestored }),
-  decode: (reply) => {
-    const answer = reply as ['expired', number] | [Exclude<ExpireProgress['status'], 'expired'>];
-    return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
-  },
+  decode: (reply) => decodeReply<ExpireProgress>(reply, { expired: (removedKeys: number) => ({ removedKeys }) }),
 };
 
 /**

@@ -30,8 +30,8 @@ export interface FailedQuery {
 }
 
 /**
- * Failed turns of all conversations, newest first. With a filter by error code, full pages are read until enough turns
- * match. Reading only as many as are missing would lead to many small reads, one after the other.
+ * With a filter by error code, full pages are read until enough turns match. Reading only as many as are missing would
+ * lead to many small reads, one after the other.
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();

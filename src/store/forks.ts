@@ -5,17 +5,15 @@ import type { LogEntry } from '../domain/message.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { IdleTtl } from '../domain/policy.ts';
 import type { Version } from '../domain/version.ts';
-import { decodeForking, encodeOpenCall, type Forking, type ForkingReply } from './conversation-record.ts';
+import { encodeOpenCall, type Forking, readForking } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import { encodeLogEntry } from './log.ts';
 import { corruptRecord, MAX_SEQ } from './records.ts';
-import { encodePairs, type OtherPayload, type ScriptDefinition } from './script.ts';
+import { decodeReply, encodePairs, type OtherPayload, type ScriptDefinition } from './script.ts';
 import { encodeTexts, type KeptTexts, shownTexts, versionArgs } from './version-record.ts';
 
 /** Agent of a conversation while it is copied as a fork. Real names contain no space. */
 const NOBODY = 'nobody yet';
-
-type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ['other_payload'] | ForkingReply;
 
 /** ms of the lease of a fork. Each batch renews the lease. A client gives up a batch after less than a second. */
 export const FORK_LEASE_MS = 60_000;
@@ -53,12 +51,12 @@ export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<
     ttl: conversationTtl,
   }),
   decode: (reply, [{ conversation }], keyspace) => {
-    const answer = reply as BeginForkReply;
-    if (answer[0] === 'forking') return decodeForking(answer);
-    if (answer[0] === 'exists' || answer[0] === 'other_payload') return { status: answer[0] };
-    const [status, copied, text] = answer;
-    const plan = decodePlan(text, keyspace.key(conversation, 'c'));
-    return status === 'done' ? { status, plan } : { status, copied, plan };
+    const key = keyspace.key(conversation, 'c');
+    return decodeReply<ForkBeginResult>(reply, {
+      copying: (copied: number, plan: string) => ({ copied, plan: decodePlan(plan, key) }),
+      done: (_copied: number, plan: string) => ({ plan: decodePlan(plan, key) }),
+      forking: readForking,
+    });
   },
 };
 
@@ -91,9 +89,11 @@ export interface ForkBatch {
   readonly texts: KeptTexts;
 }
 
+type CopyResult = { readonly status: 'copied'; readonly head: number } | ForkLost;
+
 export const copyToForkScript: ScriptDefinition<
   [conversation: ConversationRef, operation: string, batch: ForkBatch],
-  { readonly status: 'copied'; readonly head: number } | ForkLost
+  CopyResult
 > = {
   file: 'copy-to-fork',
   args: ([, operation, { expectedHead, texts, opens, closes, entries }]) => ({
@@ -110,10 +110,7 @@ export const copyToForkScript: ScriptDefinition<
       ...closes,
     ],
   }),
-  decode: (reply) => {
-    const answer = reply as ['copied', number] | [ForkLost['status']];
-    return answer[0] === 'copied' ? { status: 'copied', head: answer[1] } : { status: answer[0] };
-  },
+  decode: (reply) => decodeReply<CopyResult>(reply, { copied: (head: number) => ({ head }) }),
 };
 
 export type ForkEndResult =
@@ -131,8 +128,5 @@ export const endForkScript: ScriptDefinition<
     operation,
     rest: [...shownTexts(version), ...versionArgs(version, PASS_LIMITS.keepVersions)],
   }),
-  decode: (reply) => {
-    const answer = reply as ['incomplete', number] | ['done' | ForkLost['status']];
-    return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };
-  },
+  decode: (reply) => decodeReply<ForkEndResult>(reply, { incomplete: (head: number) => ({ head }) }),
 };

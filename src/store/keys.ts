@@ -27,6 +27,25 @@ export class Keyspace {
   readonly shards: number;
   readonly prefix: string;
 
+  readonly ready = (shard: number): string => `${this.shardPrefix(shard)}ready`;
+  readonly failed = (shard: number): string => `${this.shardPrefix(shard)}failed`;
+  readonly openPasses = (shard: number): string => `${this.shardPrefix(shard)}passes`;
+  readonly idle = (shard: number): string => `${this.shardPrefix(shard)}idle`;
+  readonly unpacked = (shard: number): string => `${this.shardPrefix(shard)}unpacked`;
+  readonly quarantined = (shard: number): string => `${this.shardPrefix(shard)}quarantined`;
+  readonly conversations = (shard: number): string => `${this.shardPrefix(shard)}conversations`;
+  readonly waiting = (shard: number): string => `${this.shardPrefix(shard)}waiting`;
+  readonly sweep = (shard: number): string => `${this.shardPrefix(shard)}sweep`;
+  readonly outbox = (shard: number): string => `${this.shardPrefix(shard)}outbox`;
+  readonly outboxPositions = (shard: number): string => `${this.shardPrefix(shard)}outbox:positions`;
+
+  readonly database = (): string => `${this.sharedTag}:database`;
+  readonly calibrations = (): string => `${this.sharedTag}:calibrations`;
+  readonly gates = (): string => `${this.sharedTag}:gates`;
+  readonly delivering = (): string => `${this.sharedTag}:delivering`;
+  readonly sweeping = (): string => `${this.sharedTag}:sweeping`;
+  readonly measuring = (): string => `${this.sharedTag}:measuring`;
+
   constructor(shards: number, prefix = DEFAULT_PREFIX) {
     this.shards = shards;
     this.prefix = prefix;
@@ -44,42 +63,6 @@ export class Keyspace {
     return `${hashTag(this.prefix, 'tf', shard)}:`;
   }
 
-  ready(shard: number): string {
-    return `${this.shardPrefix(shard)}ready`;
-  }
-
-  failed(shard: number): string {
-    return `${this.shardPrefix(shard)}failed`;
-  }
-
-  openPasses(shard: number): string {
-    return `${this.shardPrefix(shard)}passes`;
-  }
-
-  idle(shard: number): string {
-    return `${this.shardPrefix(shard)}idle`;
-  }
-
-  unpacked(shard: number): string {
-    return `${this.shardPrefix(shard)}unpacked`;
-  }
-
-  quarantined(shard: number): string {
-    return `${this.shardPrefix(shard)}quarantined`;
-  }
-
-  conversations(shard: number): string {
-    return `${this.shardPrefix(shard)}conversations`;
-  }
-
-  waiting(shard: number): string {
-    return `${this.shardPrefix(shard)}waiting`;
-  }
-
-  sweep(shard: number): string {
-    return `${this.shardPrefix(shard)}sweep`;
-  }
-
   barrier(conversation: ConversationRef): string {
     return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
@@ -88,23 +71,11 @@ export class Keyspace {
     return hashTag(this.prefix, 'tf');
   }
 
-  database(): string {
-    return this.#shared('database');
-  }
-
-  calibrations(): string {
-    return this.#shared('calibrations');
-  }
-
   /** `waiters` are ordered by arrival, `due` by time, and `present` has those that wait in their workers. */
   gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
     const keyOf = (part: string): string => `${state}:${part}`;
     return { state, waiters: keyOf('waiters'), due: keyOf('due'), present: keyOf('present'), calls: keyOf('calls') };
-  }
-
-  gates(): string {
-    return this.#shared('gates');
   }
 
   accessKeys(): string {
@@ -123,24 +94,12 @@ export class Keyspace {
     return this.#shared(`webhook:${id}`);
   }
 
-  delivering(): string {
-    return this.#shared('delivering');
-  }
-
   tenantWebhooks(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:webhooks`;
   }
 
   tenantUsage(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:usage`;
-  }
-
-  outbox(shard: number): string {
-    return `${this.shardPrefix(shard)}outbox`;
-  }
-
-  outboxPositions(shard: number): string {
-    return `${this.shardPrefix(shard)}outbox:positions`;
   }
 
   workers(): string {
@@ -153,14 +112,6 @@ export class Keyspace {
 
   missingAgents(): string {
     return this.#shared('missing');
-  }
-
-  sweeping(): string {
-    return this.#shared('sweeping');
-  }
-
-  measuring(): string {
-    return this.#shared('measuring');
   }
 
   /**

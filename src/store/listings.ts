@@ -105,7 +105,6 @@ export interface ListedConversation extends NamedConversation {
   readonly turns: number;
   /** Number of unsettled turns, without scheduled turns. */
   readonly mailbox: number;
-  /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];

@@ -118,7 +118,6 @@ class SeqCursor {
     this.#ranges = ranges.filter(({ from, to }) => from <= to);
   }
 
-  /** Returns up to `count` seqs after the last seq that was read. */
   peek(count: number): number[] {
     const seqs: number[] = [];
     for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {

@@ -3,18 +3,11 @@ import type { OpenCall } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry, Message, WeighedMessage, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
-import { decodeForking, encodeOpenCall, type Forking, type ForkingReply } from './conversation-record.ts';
+import { encodeOpenCall, type Forking, readForking } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import type { PassRequest } from './passes.ts';
 import { corruptRecord, type Place, parseRecordJson } from './records.ts';
-import { OPERATION_MS, type OtherPayload, type ScriptDefinition } from './script.ts';
-
-type Reply =
-  | ['appended' | 'known', number, number]
-  | ['other_agent', string]
-  | ['busy' | 'other_payload']
-  | ForkingReply
-  | ['conflict', number];
+import { decodeReply, OPERATION_MS, type OtherPayload, type ScriptDefinition } from './script.ts';
 
 export type AppendResult =
   | {
@@ -58,23 +51,14 @@ export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledg
     passWake: firstPass?.wake,
     rest: [opens.length, ...opens.map(encodeOpenCall), closes.length, ...closes, ...encodeMessages(messages)],
   }),
-  decode: (reply) => {
-    const answer = reply as Reply;
-    switch (answer[0]) {
-      case 'other_agent':
-        return { status: 'other_agent', agent: answer[1] };
-      case 'busy':
-      case 'other_payload':
-        return { status: answer[0] };
-      case 'forking':
-        return decodeForking(answer);
-      case 'conflict':
-        return { status: 'conflict', head: answer[1] };
-      case 'appended':
-      case 'known':
-        return { status: answer[0], from: answer[1], to: answer[2] };
-    }
-  },
+  decode: (reply) =>
+    decodeReply<AppendResult>(reply, {
+      appended: (from: number, to: number) => ({ from, to }),
+      known: (from: number, to: number) => ({ from, to }),
+      other_agent: (agent: string) => ({ agent }),
+      forking: readForking,
+      conflict: (head: number) => ({ head }),
+    }),
 };
 
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
@@ -101,8 +85,7 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
 }
 
 /**
- * Decodes a message. Its fields are checked by hand, because a schema takes ten times as long, and a log has many
- * messages.
+ * Fields are checked by hand, because a schema takes ten times as long, and a log has many messages.
  * @throws corrupt_record if the text is not JSON or not a message
  */
 export function decodeMessage(place: Place, text: string): Message {

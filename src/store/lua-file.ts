@@ -20,7 +20,7 @@ export interface LuaFile {
 /** Loaded scripts, by name. A process that opens many stores, as tests do, reads each file once. */
 const loaded = new Map<string, LuaFile>();
 
-/** @param name of the file, without its extension */
+/** @param name name of the file, without its extension */
 export function loadLua(name: string): LuaFile {
   const known = loaded.get(name);
   if (known !== undefined) return known;

@@ -57,7 +57,7 @@ const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
 };
 
 /**
- * Measures all shards, and leaves out shards that do not answer.
+ * Shards that do not answer are left out.
  * @throws redis_unavailable if no shard answers
  */
 export function bindMeasureShards(redis: Redis, keyspace: Keyspace): () => Promise<ShardMeasure> {

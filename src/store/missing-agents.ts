@@ -29,10 +29,7 @@ export interface MissingAgent {
 /** ms after the last look for an agent, for which the agent counts as missing. */
 const RECENT_MS = 120_000;
 
-/**
- * Lists the agents that no running worker has.
- * @param now clock of Redis in ms since epoch
- */
+/** @param now clock of Redis in ms since epoch */
 export async function listMissingAgents(redis: Redis, keyspace: Keyspace, now: number): Promise<MissingAgent[]> {
   const entries = await callStore(() => redis.hgetall(keyspace.missingAgents()));
   return Object.entries(entries).flatMap(([name, text]) => {

@@ -89,7 +89,7 @@ function addPacked(sum: PackedLog, { seqs, bytes, value }: MadePack): PackedLog 
   };
 }
 
-/** Joins log pages into the entries of one pack each. Stops at an entry that the log no longer holds. */
+/** Stops at an entry that the log no longer holds. */
 async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<ReadonlyMap<number, string>> {
   let entries = new Map<number, string>();
   let bytes = 0;

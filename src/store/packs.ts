@@ -87,7 +87,7 @@ export class PackReader {
     this.#key = keyspace.key(conversation, 'pk');
   }
 
-  /** Finds entries by seq. Each pack is read once. After `maxBytes` of entries, later packs are left out. */
+  /** Each pack is read once. After `maxBytes` of entries, later packs are left out. */
   async find(seqs: readonly number[], maxBytes: number): Promise<FoundEntries> {
     const found = new Map<number, string>();
     if (seqs.length === 0) return { found, isWhole: true };

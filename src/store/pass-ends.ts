@@ -4,10 +4,8 @@ import type { IdleTtl } from '../domain/policy.ts';
 import { checkNumber, type Version } from '../domain/version.ts';
 import { encodeBackoff } from './conversation-record.ts';
 import type { PassLease, PassLost } from './pass-record.ts';
-import { encodePairs, type ScriptDefinition } from './script.ts';
+import { decodeReply, encodePairs, type ScriptDefinition } from './script.ts';
 import { encodeTexts, type KeptTexts, versionArgs } from './version-record.ts';
-
-type EndReply = ['ended', string] | ['reasons_added' | PassLost['status']];
 
 export type PassEndResult =
   | { readonly status: 'ended'; readonly wakeTurn?: string }
@@ -29,7 +27,7 @@ export interface PassEnd extends IdleTtl {
 export const endPassScript: ScriptDefinition<[lease: PassLease, end: PassEnd], PassEndResult> = {
   file: 'end-pass',
   args: endArgs,
-  decode: (reply) => decodeEnd(reply as EndReply),
+  decode: (reply) => decodeReply<PassEndResult>(reply, { ended: readEnded }),
 };
 
 function endArgs([{ passId, owner }, end]: readonly [lease: PassLease, end: PassEnd]) {
@@ -44,9 +42,8 @@ function endArgs([{ passId, owner }, end]: readonly [lease: PassLease, end: Pass
   };
 }
 
-function decodeEnd(answer: EndReply): PassEndResult {
-  if (answer[0] !== 'ended') return { status: answer[0] };
-  return { status: 'ended', ...(answer[1] !== '' && { wakeTurn: answer[1] }) };
+function readEnded(wakeTurn: string) {
+  return wakeTurn === '' ? {} : { wakeTurn };
 }
 
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
@@ -69,9 +66,9 @@ export const commitVersionScript: ScriptDefinition<[lease: PassLease, commit: Ve
       rest: [...encodePairs(encodeTexts(commit)), ...versionArgs(commit.version, commit.keepVersions)],
     };
   },
-  decode: (reply) => {
-    const answer = reply as EndReply | ['version_changed', number];
-    if (answer[0] === 'version_changed') return { status: 'version_changed', version: answer[1] };
-    return decodeEnd(answer);
-  },
+  decode: (reply) =>
+    decodeReply<VersionCommitResult>(reply, {
+      ended: readEnded,
+      version_changed: (version: number) => ({ version }),
+    }),
 };

@@ -22,7 +22,8 @@ export type PassLost =
   /** The conversation does not exist and was not erased: the database was emptied, restored or replaced. */
   | { readonly status: 'unclaimed' };
 
-export type ClaimedReply = ['claimed', string[], string[]];
+/** Result of a write that only the owner of the pass may do. */
+export type PassWrite<Status extends string> = { readonly status: Status } | PassLost;
 
 /** Proof that a worker owns a pass. Every write of the pass must carry this proof (I4). */
 export interface PassLease {
@@ -34,7 +35,7 @@ export interface PassLease {
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /** Number of claims of this pass, this claim included. The first stored plan restarts the count at 1. */
+  /** The first stored plan restarts the count at 1. */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
@@ -71,9 +72,14 @@ export interface ClaimedPass {
  * - decision     id of the operation that decided
  * - verdict      the decision as JSON
  */
-export function decodeClaimedPass(keyspace: Keyspace, conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
-  const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), reply[1]);
-  const state = decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), reply[2]));
+export function decodeClaimedPass(
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+  fields: string[],
+  record: string[],
+): ClaimedPass {
+  const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), fields);
+  const state = decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), record));
   return {
     lease: { conversation, passId: pass.needText('passId'), owner: pass.needText('owner') },
     reasons: decodeReasons(pass),

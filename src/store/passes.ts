@@ -3,20 +3,20 @@ import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { hasHardReason, PASS_LIMITS, type Reason } from '../domain/pass.ts';
 import type { PassPlan } from '../domain/pass-plan.ts';
-import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
+import { type Forking, readForking } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { commitVersionScript, endPassScript } from './pass-ends.ts';
 import {
   type ClaimedPass,
-  type ClaimedReply,
   decodeClaimedPass,
   decodeReasons,
   type PassLease,
   type PassLost,
+  type PassWrite,
 } from './pass-record.ts';
 import { proposeVersionScript, refuseApprovalScript } from './proposals.ts';
 import { RecordFields } from './records.ts';
-import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
+import { decodeReply, decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 
 export function openPassStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
@@ -39,8 +39,6 @@ export function openPassStore(redis: Redis, keyspace: Keyspace) {
 export type PassIntake = Pick<PassStore, 'requestPass'>;
 
 export type PassStore = ReturnType<typeof openPassStore>;
-
-type RequestReply = ['requested' | 'joined', string, number] | ForkingReply | ['not_found' | 'gone'];
 
 export type PassRequestResult =
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
@@ -73,15 +71,13 @@ export const requestPassScript: ScriptDefinition<[request: PassRequest], Acknowl
     isHard: hasHardReason(reasons),
     rest: reasons,
   }),
-  decode: (reply) => {
-    const answer = reply as RequestReply;
-    if (answer[0] === 'forking') return decodeForking(answer);
-    if (answer.length === 1) return { status: answer[0] };
-    return { status: answer[0], passId: answer[1], needsWake: answer[2] === 1 };
-  },
+  decode: (reply) =>
+    decodeReply<PassRequestResult>(reply, { requested: readRequested, joined: readRequested, forking: readForking }),
 };
 
-type ClaimReply = ['empty' | 'gone'] | ['leased', string] | ['failed', string, number] | ClaimedReply;
+function readRequested(passId: string, needsWake: number) {
+  return { passId, needsWake: needsWake === 1 };
+}
 
 export type PassClaimResult =
   | { readonly status: 'claimed'; readonly pass: ClaimedPass }
@@ -107,36 +103,33 @@ const claimPassScript: ScriptDefinition<
     leaseMs: PASS_LIMITS.leaseMs,
     maxAttempts: PASS_LIMITS.maxAttempts,
   }),
-  decode: (reply, [conversation, , , wakeTurn], keyspace) => {
-    const answer = reply as ClaimReply;
-    switch (answer[0]) {
-      case 'claimed':
-        return { status: 'claimed', pass: decodeClaimedPass(keyspace, conversation, answer) };
-      case 'failed':
-        return { status: 'failed', passId: answer[1], ...(answer[2] === 1 && { wakeTurn }) };
-      case 'leased':
-        return { status: 'leased', untilMs: Number(answer[1]) };
-      case 'empty':
-      case 'gone':
-        return { status: answer[0] };
-    }
-  },
+  decode: (reply, [conversation, , , wakeTurn], keyspace) =>
+    decodeReply<PassClaimResult>(reply, {
+      claimed: (pass: string[], record: string[]) => ({
+        pass: decodeClaimedPass(keyspace, conversation, pass, record),
+      }),
+      failed: (passId: string, isAwaited: number) => ({ passId, ...(isAwaited === 1 && { wakeTurn }) }),
+      leased: (until: string) => ({ untilMs: Number(until) }),
+    }),
 };
+
+type TakeOverResult = Extract<PassClaimResult, { readonly status: 'claimed' } | { readonly status: 'empty' | 'gone' }>;
 
 const takeOverPassScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, passId: string],
-  PassClaimResult
+  TakeOverResult
 > = {
   file: 'take-over-pass',
   args: ([, owner, passId]) => ({ owner, passId, leaseMs: PASS_LIMITS.leaseMs }),
-  decode: (reply, [conversation], keyspace) => {
-    const answer = reply as ['empty' | 'gone'] | ClaimedReply;
-    if (answer[0] !== 'claimed') return { status: answer[0] };
-    return { status: 'claimed', pass: decodeClaimedPass(keyspace, conversation, answer) };
-  },
+  decode: (reply, [conversation], keyspace) =>
+    decodeReply<TakeOverResult>(reply, {
+      claimed: (pass: string[], record: string[]) => ({
+        pass: decodeClaimedPass(keyspace, conversation, pass, record),
+      }),
+    }),
 };
 
-const heartbeatPassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'renewed' } | PassLost> = {
+const heartbeatPassScript: ScriptDefinition<[lease: PassLease], PassWrite<'renewed'>> = {
   file: 'heartbeat-pass',
   args: ([{ passId, owner }]) => ({ passId, owner, leaseMs: PASS_LIMITS.leaseMs }),
   decode: decodeStatus,
@@ -153,39 +146,32 @@ export interface PassReasons {
 const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | PassLost> = {
   file: 'read-reasons',
   args: ([{ passId, owner }]) => ({ passId, owner }),
-  decode: (reply, [{ conversation }], keyspace) => {
-    const answer = reply as ['current', string, string, string] | [PassLost['status']];
-    if (answer[0] !== 'current') return { status: answer[0] };
-    const [status, reasons, refused, calibration] = answer;
-    const pass = RecordFields.ofValues(keyspace.key(conversation, 'pass'), ['reasons'], [reasons]);
-    return {
-      status,
-      reasons: decodeReasons(pass),
-      ...(refused !== '' && { refusedTokens: pass.toNumber('refused', refused) }),
-      ...(calibration !== '' && { calibration: pass.toNumber('calibration', calibration) }),
-    };
-  },
+  decode: (reply, [{ conversation }], keyspace) =>
+    decodeReply<PassReasons | PassLost>(reply, {
+      current: (reasons: string, refused: string, calibration: string) => {
+        const pass = RecordFields.ofValues(keyspace.key(conversation, 'pass'), ['reasons'], [reasons]);
+        return {
+          reasons: decodeReasons(pass),
+          ...(refused !== '' && { refusedTokens: pass.toNumber('refused', refused) }),
+          ...(calibration !== '' && { calibration: pass.toNumber('calibration', calibration) }),
+        };
+      },
+    }),
 };
 
-const recordPlanScript: ScriptDefinition<
-  [lease: PassLease, plan: PassPlan],
-  { readonly status: 'recorded' } | PassLost
-> = {
+const recordPlanScript: ScriptDefinition<[lease: PassLease, plan: PassPlan], PassWrite<'recorded'>> = {
   file: 'record-plan',
   args: ([{ passId, owner }, plan]) => ({ passId, owner, plan: JSON.stringify(plan) }),
   decode: decodeStatus,
 };
 
-const parkPassScript: ScriptDefinition<
-  [lease: PassLease, job: string, parkMs: number],
-  { readonly status: 'parked' } | PassLost
-> = {
+const parkPassScript: ScriptDefinition<[lease: PassLease, job: string, parkMs: number], PassWrite<'parked'>> = {
   file: 'park-pass',
   args: ([{ passId, owner }, job, parkMs]) => ({ passId, owner, job, parkMs }),
   decode: decodeStatus,
 };
 
-const releasePassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'released' } | PassLost> = {
+const releasePassScript: ScriptDefinition<[lease: PassLease], PassWrite<'released'>> = {
   file: 'release-pass',
   args: ([{ passId, owner }]) => ({ passId, owner }),
   decode: decodeStatus,

@@ -55,7 +55,6 @@ export interface WorkerPresence {
   readonly roles: readonly string[];
   /** Names of the worker's agents. Absent for an older release, which did not record them. */
   readonly agents?: readonly string[];
-  /** Start of the worker in ms since epoch. */
   readonly startedAt: number;
 }
 
@@ -71,10 +70,7 @@ export interface ListedWorker extends WorkerPresence {
 const MARGIN_MS = 1_000;
 const MOST_WORKERS = 1_000;
 
-/**
- * Lists the running workers, and lost workers that were not reported yet.
- * @param now clock of Redis in ms since epoch
- */
+/** @param now clock of Redis in ms since epoch */
 export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number): Promise<ListedWorker[]> {
   const workers = await readWorkers(redis, keyspace);
   const listed = workers.map(async (presence) => {
@@ -84,10 +80,8 @@ export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number)
   return (await Promise.all(listed)).toSorted((a, b) => b.seenAt - a.seenAt).slice(0, MOST_WORKERS);
 }
 
-/** An agent that at least one running worker has. */
 export interface ServedAgent {
   readonly agent: string;
-  /** Number of running workers that have the agent. */
   readonly workers: number;
   /** Roles of these workers, such as `turn`. Without `turn`, no turn of the agent is answered. */
   readonly roles: readonly string[];
@@ -167,7 +161,6 @@ function encode({ roles, startedAt, agents }: WorkerPresence): string {
   return [roles.join(','), startedAt, ...(agents === undefined ? [] : [agents.join(',')])].join('|');
 }
 
-/** Decodes an entry. An entry of unknown form is left out. */
 function decode([worker, text]: [string, string]): WorkerPresence[] {
   const [roles, startedAt, agents] = text.split('|');
   if (!roles || !Number.isFinite(Number(startedAt))) return [];
@@ -214,7 +207,7 @@ class OwnConnection {
     return await asked;
   }
 
-  /** Returns those of the given connections that have ended. Empty if the server does not show its connections. */
+  /** Empty if the server does not show its connections. */
   async findEnded<Connection extends ListedConnection>(
     connections: readonly Connection[],
   ): Promise<readonly Connection[]> {

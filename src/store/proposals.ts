@@ -5,11 +5,11 @@ import { decisionEvent, proposalEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Reason } from '../domain/pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../domain/proposal.ts';
-import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
+import { type Forking, readForking } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { decodeProposal, decodeReasons, type PassLease, type PassLost } from './pass-record.ts';
+import { decodeProposal, decodeReasons, type PassLease, type PassLost, type PassWrite } from './pass-record.ts';
 import { corruptRecord, RecordFields, readRecordJson } from './records.ts';
-import { decodeStatus, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
+import { decodeReply, decodeStatus, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 
 export function openProposalStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
@@ -49,16 +49,12 @@ export const proposeVersionScript: ScriptDefinition<
     reviewMs,
     rest: Object.entries(proposalEvent(passId, proposal)).flat(),
   }),
-  decode: (reply) => {
-    const answer = reply as ['proposed' | 'reasons_added' | PassLost['status']] | ['version_changed', number];
-    if (answer[0] === 'version_changed') return { status: 'version_changed', version: answer[1] };
-    return { status: answer[0] };
-  },
+  decode: (reply) => decodeReply<VersionProposalResult>(reply, { version_changed: (version: number) => ({ version }) }),
 };
 
 export const refuseApprovalScript: ScriptDefinition<
   [lease: PassLease, refusal: ApprovalRefusal],
-  { readonly status: 'refused' | 'dropped' } | PassLost
+  PassWrite<'refused' | 'dropped'>
 > = {
   file: 'refuse-approval',
   args: ([{ passId, owner }, refusal]) => ({ passId, owner, refusal: JSON.stringify(refusal), code: refusal.code }),
@@ -83,13 +79,6 @@ export type DecisionResult =
   | Forking;
 
 type Stale = Extract<DecisionResult, { status: 'stale' }>;
-type DecideReply =
-  | ['decided', number]
-  | ['concluded', string]
-  | ['stale', Stale['why']]
-  | ForkingReply
-  | ['not_found' | 'gone' | 'other_payload'];
-
 export interface Decision {
   readonly conversation: ConversationRef;
   /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
@@ -109,23 +98,13 @@ export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknow
     wake,
     rest: Object.entries(decisionEvent(proposal, verdict)).flat(),
   }),
-  decode: (reply, [{ conversation, operation }], keyspace) => {
-    const answer = reply as DecideReply;
-    switch (answer[0]) {
-      case 'decided':
-        return { status: 'decided', needsWake: answer[1] === 1 };
-      case 'concluded': {
-        const key = keyspace.decision(conversation, operation);
-        return { status: 'concluded', answer: decodeDecisionAnswer(answer[1], key) };
-      }
-      case 'stale':
-        return { status: 'stale', why: answer[1] };
-      case 'forking':
-        return decodeForking(answer);
-      default:
-        return { status: answer[0] };
-    }
-  },
+  decode: (reply, [{ conversation, operation }], keyspace) =>
+    decodeReply<DecisionResult>(reply, {
+      decided: (needsWake: number) => ({ needsWake: needsWake === 1 }),
+      concluded: (text: string) => ({ answer: decodeDecisionAnswer(text, keyspace.decision(conversation, operation)) }),
+      stale: (why: Stale['why']) => ({ why }),
+      forking: readForking,
+    }),
 };
 
 /** Reads the outcome of a decision. Undefined if the decision does not exist or is more than a day old. */

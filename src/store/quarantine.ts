@@ -16,7 +16,6 @@ export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], 
   decode: (reply) => reply === 1,
 };
 
-/** Quarantines a due entry whose records cannot be processed. Undefined if the entry no longer exists. */
 export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
   return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
     const shard = keyspace.shardOf(entry.conversation);
@@ -27,15 +26,10 @@ export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<bo
 export interface UnreadableRecord {
   readonly key: string;
   readonly why: string;
-  /** Queue job to add if a turn waits for this record. */
   readonly wakeTurn: string;
 }
 
-/**
- * Sets a record aside that workers can create again: a summary, or the open pass, which ends as failed. If the answer
- * has `needsWake`, the caller adds the queue job.
- * @returns undefined if the key does not exist or holds another kind of record
- */
+/** @returns undefined if the key does not exist, or if workers cannot create its record again */
 export const quarantineRecordScript: ScriptDefinition<
   [conversation: ConversationRef, request: UnreadableRecord],
   { readonly setAside: QuarantineEntry; readonly needsWake: boolean } | undefined
@@ -71,7 +65,7 @@ export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise
   return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
 }
 
-/** Reads a note of the form `<time> <score> <reason>`. */
+/** Form of the note: `<time> <score> <reason>`. */
 function readNote(shard: number, name: string, note: string): QuarantinedRecord {
   const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
   return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };

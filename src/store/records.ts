@@ -29,7 +29,7 @@ export async function callStore<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedis(call));
 }
 
-/** Runs a call like `callStore`, but never repeats it, because the call must not run on a new connection. */
+/** Never repeats the call, because it must not run on a new connection. */
 export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedisOnce(call));
 }
@@ -55,7 +55,6 @@ function findCorruption(cause: unknown): TurnfoldError | undefined {
     : undefined;
 }
 
-/** Keys of the command that failed, which ioredis adds to the error. */
 function keysOf(cause: Error): string[] {
   const { name = '', args = [] } = (cause as { command?: { name?: string; args?: unknown[] } }).command ?? {};
   const isScript = name.startsWith('eval');
@@ -66,36 +65,55 @@ function keysOf(cause: Error): string[] {
 const SET_ASIDE = ':bad:';
 const MOST_NAMES = 10_000;
 
+/** Types of the keys of scripts, by their names in the Lua files. */
+const KEY_TYPES: Readonly<Record<string, readonly string[]>> = {
+  hash: 'c log ver txt pass ix turnKey positions quarantined webhooks health workers missing calibrations database'.split(
+    ' ',
+  ),
+  zset: 'ready idle failed openPasses waiting conversations unpacked outbox keys'.split(' '),
+  list: ['mb'],
+  stream: ['ev', 'events', 'stream'],
+  string: ['gone'],
+};
+
 /**
- * Finds the key of the wrong type after a script failed on such a key. The search starts with the conversation's own
- * keys, in the order of `Keyspace.conversation`. Then come the keys that the conversation's index lists.
+ * Finds the key of the wrong type on which a script failed. The script has this key, or the index of its conversation
+ * lists it.
+ * @param keys by their names in the Lua file
  */
-export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
-  const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'hash', 'stream', 'string', 'zset'];
-  const found = await findOtherType(redis, keys.slice(0, types.length), (_, at) => types[at]);
-  const [, , , , , , index = '', , , , turns = '', streams = '', summaries = '', operations = ''] = keys;
-  if (found !== undefined || index === '') return found;
-  const prefixes: Readonly<Record<string, string>> = { t: turns, out: streams, sum: summaries, op: operations };
-  const [, fields] = await redis.hscan(index, '0', 'COUNT', MOST_NAMES);
+export async function findKeyOfOtherType(
+  redis: Redis,
+  keys: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  const own = Object.entries(KEY_TYPES).flatMap(([type, names]) =>
+    names.flatMap((name) => (keys[name] === undefined ? [] : [{ key: keys[name], type }])),
+  );
+  const found = await findOtherType(redis, own);
+  if (found !== undefined || keys.ix === undefined) return found;
+  const listed: Readonly<Record<string, { prefix: string | undefined; type: string }>> = {
+    t: { prefix: keys.turnPrefix, type: 'hash' },
+    out: { prefix: keys.streamPrefix, type: 'stream' },
+    sum: { prefix: keys.summaryPrefix, type: 'string' },
+    op: { prefix: keys.operationPrefix, type: 'string' },
+  };
+  const [, fields] = await redis.hscan(keys.ix, '0', 'COUNT', MOST_NAMES);
   const names = pairsOf(fields).flatMap(([name]) => {
     const [kind = '', ...rest] = name.split(':');
-    const prefix = prefixes[kind];
+    const form = listed[kind];
     // The quarantine has renamed these keys, and the index lists the new names so that an erase finds them. Their type
     // is still wrong.
-    return prefix === undefined || name.includes(SET_ASIDE) ? [] : [`${prefix}${rest.join(':')}`];
+    if (form === undefined || name.includes(SET_ASIDE)) return [];
+    return [{ key: `${form.prefix}${rest.join(':')}`, type: form.type }];
   });
-  return await findOtherType(redis, names, (name) =>
-    name.startsWith(turns) ? 'hash' : name.startsWith(streams) ? 'stream' : 'string',
-  );
+  return await findOtherType(redis, names);
 }
 
 async function findOtherType(
   redis: Redis,
-  keys: readonly string[],
-  typeOf: (key: string, at: number) => string | undefined,
+  expected: readonly { readonly key: string; readonly type: string }[],
 ): Promise<string | undefined> {
-  const types = await Promise.all(keys.map((key) => redis.type(key)));
-  return keys.find((key, at) => types[at] !== 'none' && types[at] !== typeOf(key, at));
+  const types = await Promise.all(expected.map(({ key }) => redis.type(key)));
+  return expected.find(({ type }, at) => types[at] !== 'none' && types[at] !== type)?.key;
 }
 
 export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
@@ -163,7 +181,6 @@ export class RecordFields {
     return this.id(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** For each name that begins with the prefix, the rest of the name and the value. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
       .filter(([name]) => name.startsWith(prefix))
@@ -227,7 +244,6 @@ export class RecordFields {
   }
 }
 
-/** Key and field of a value, for errors. */
 export interface Place {
   readonly key: string;
   readonly field: string;

@@ -65,13 +65,13 @@ export class Script<Input extends readonly unknown[], Reply> {
       return this.decode(await callStore(() => this.#call(redis, args)), input);
     } catch (error) {
       if (!isUnnamed(error)) throw error;
-      const key = await callStore(() => findKeyOfOtherType(redis, this.#keys(input)));
+      const key = await callStore(() => findKeyOfOtherType(redis, this.#namedKeys(input)));
       throw key === undefined ? error : corruptRecord(key, '', OTHER_TYPE, error.cause);
     }
   }
 
   encode(input: Input): Argument[] {
-    const keys = this.#keys(input);
+    const keys = this.#inOrder('keys', this.#namedKeys(input));
     const args = this.#definition.args?.(input, this.#keyspace) ?? {};
     return [keys.length, ...keys, ...this.#inOrder('args', args).flatMap(encodeArgument)];
   }
@@ -83,7 +83,7 @@ export class Script<Input extends readonly unknown[], Reply> {
     } catch (error) {
       if (isTurnfoldError(error)) throw error;
       throw corruptRecord(
-        this.#keys(input)[0] ?? '',
+        Object.values(this.#namedKeys(input))[0] ?? '',
         '',
         'turnfold cannot read a value of this conversation, under this key or another key',
         error,
@@ -100,10 +100,9 @@ export class Script<Input extends readonly unknown[], Reply> {
     }
   }
 
-  #keys(input: Input): string[] {
+  #namedKeys(input: Input): Readonly<Record<string, string>> {
     const { keys } = this.#definition;
-    const named = keys?.(input, this.#keyspace) ?? this.#keyspace.conversation(conversationOf(input));
-    return this.#inOrder('keys', named);
+    return keys?.(input, this.#keyspace) ?? this.#keyspace.conversation(conversationOf(input));
   }
 
   #inOrder<Value>(kind: 'keys' | 'args', values: Readonly<Record<string, Value>>): Value[] {
@@ -142,6 +141,34 @@ export function scriptBinder(redis: Redis, keyspace: Keyspace): BindScript {
     const script = new Script(definition, keyspace);
     return (...input) => script.run(redis, input);
   };
+}
+
+/** Statuses of a result that come with further fields. */
+type StatusWithFields<Result> = Result extends { readonly status: infer Status extends string }
+  ? Exclude<keyof Result, 'status'> extends never
+    ? never
+    : Status
+  : never;
+
+type FieldsOf<Result, Status> = Result extends { readonly status: infer Known }
+  ? Status extends Known
+    ? Omit<Result, 'status'>
+    : never
+  : never;
+
+/** For each status, a function from the values behind it in the reply to the fields of the result. */
+type FieldReaders<Result> = {
+  readonly [Status in StatusWithFields<Result>]: (...values: never[]) => FieldsOf<Result, Status>;
+};
+
+/** Decodes a reply `{status, value…}`. */
+export function decodeReply<Result extends { readonly status: string }>(
+  reply: unknown,
+  readers: FieldReaders<Result>,
+): Result {
+  const [status, ...values] = reply as [string, ...never[]];
+  const read = (readers as Record<string, (...values: never[]) => object>)[status];
+  return { status, ...read?.(...values) } as Result;
 }
 
 /** Decodes the reply of a script that returns only a status. */

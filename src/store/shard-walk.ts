@@ -43,10 +43,7 @@ const NAMES_PER_CALL = 2_000;
  */
 const MOST_AT_ONCE = 64;
 
-/**
- * Reads rows of all shards in order.
- * @returns rows, and the name to continue after, undefined after the last shard
- */
+/** @returns rows, and the name to continue after, undefined after the last shard */
 export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
   readonly items: readonly Row[];
   readonly next?: string;

@@ -97,10 +97,7 @@ function decodeCallKey(text: string): ModelCallKey | undefined {
   return isKey ? { seq, step, epoch, attempt } : undefined;
 }
 
-/**
- * Decodes the pieces of an entry.
- * @param from position in the first field at which the name of its piece begins
- */
+/** @param from position in the first field at which the name of its piece begins */
 function decodePieces(fields: readonly string[], from: number): StreamPiece[] {
   const pieces: StreamPiece[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {

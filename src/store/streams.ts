@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { Lost, TurnLease } from '../domain/lease.ts';
+import type { TurnLease } from '../domain/lease.ts';
 import type { LogEntry } from '../domain/message.ts';
 import { TURN_STATES, type TurnState } from '../domain/turn.ts';
 import { ExistingKeys } from './existing-keys.ts';
@@ -11,7 +11,7 @@ import { callStore, corruptRecord } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
 import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeEntries, type Entry, encodeBatch, type PieceBatch, type StreamEntry } from './stream-entries.ts';
-import { turnLeaseArgs } from './turn-claims.ts';
+import { type OwnerWrite, turnLeaseArgs } from './turn-claims.ts';
 
 /** Stream entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 1_000;
@@ -26,10 +26,7 @@ const PAGE_BYTES = 4_000_000;
 const PACKED_AT_ONCE = 200;
 const PACKED_BYTES = 500_000;
 
-/**
- * Writes the pieces of an answer for the clients that follow its turn. Pieces may be lost: readers complete each step
- * from the log (I18).
- */
+/** Pieces may be lost: readers complete each step from the log (I18). */
 export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
   const existing = new ExistingKeys(redis);
   return {
@@ -71,7 +68,7 @@ const followTurnScript: ScriptDefinition<[conversation: ConversationRef, turn: s
   decode: () => undefined,
 };
 
-export type AppendedPieces = { readonly status: 'appended' | 'not_followed' } | Lost;
+export type AppendedPieces = OwnerWrite<'appended' | 'not_followed'>;
 
 /** Limits of a turn's stream. Beyond a limit the oldest pieces are removed. Readers then take the step from the log. */
 export const STREAM_LIMITS = {
@@ -174,7 +171,7 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): (query: StreamQuery) 
   };
 }
 
-/** Takes as many of the first entries as fit into a page, but at least one. */
+/** At least one entry. */
 function fitInPage(entries: readonly string[]): readonly string[] {
   let bytes = 0;
   const end = entries.findIndex((entry, at) => at > 0 && (bytes += Buffer.byteLength(entry)) > PACKED_BYTES);

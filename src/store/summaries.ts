@@ -39,8 +39,6 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace) {
 
 export type SummaryStore = ReturnType<typeof openSummaryStore>;
 
-type ClaimReply = ['claimed' | 'in_flight' | 'gone'] | ['known', string];
-
 /** A summary, or the result that a range cannot be summarized. */
 export type SummaryRecord =
   | {
@@ -66,7 +64,7 @@ const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash:
       claimMs: PASS_LIMITS.summaryClaimMs,
     }),
     decode: (reply, [conversation, hash], keyspace) => {
-      const answer = reply as ClaimReply;
+      const answer = reply as ['claimed' | 'in_flight' | 'gone'] | ['known', string];
       if (answer[0] !== 'known') return { status: answer[0] };
       const record = decodeRecord(answer[1], keyspace.summary(conversation, hash));
       return record === undefined ? { status: 'in_flight' } : { status: 'known', record };

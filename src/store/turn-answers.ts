@@ -2,7 +2,7 @@ import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Weight } from '../domain/message.ts';
 import { type AnswerKind, describeDecision, type RecordedDecision } from '../domain/turn.ts';
-import type { ScriptDefinition } from './script.ts';
+import { decodeReply, type ScriptDefinition } from './script.ts';
 
 /** Tool result for the log, from an answer that was accepted but never used. */
 interface UnusedAnswer extends Weight {
@@ -22,13 +22,6 @@ export interface StoredAnswer {
   /** Result for the log, if the turn ends before a worker uses the answer. */
   readonly unused: UnusedAnswer;
 }
-
-type AnswerReply =
-  | ['answered', number]
-  | ['still_waiting' | 'not_found' | 'gone']
-  | ['not_waiting' | 'other_call' | 'unnamed_call', string]
-  | ['decided', string, string, string, string]
-  | ['other_kind', string, StoredAnswer['for']];
 
 export type AnswerResult =
   /** All calls of the wait have answers. The caller adds the queue job `wake`, if the reply has it. */
@@ -52,7 +45,6 @@ export interface AnswerRequest {
   /** Answers by call id. Either all answers are accepted or none. */
   readonly answers: ReadonlyMap<string, StoredAnswer>;
   readonly wake: string;
-  /** Id of the request that brings the answers, which the turn keeps. */
   readonly request?: string | undefined;
 }
 
@@ -72,23 +64,16 @@ export const answerTurnScript: ScriptDefinition<[request: AnswerRequest], Acknow
       by,
     ]),
   }),
-  decode: (reply, [{ wake }]) => {
-    const answer = reply as AnswerReply;
-    switch (answer[0]) {
-      case 'answered':
-        return { status: answer[0], ...(answer[1] === 1 && { wake }) };
-      case 'not_waiting':
-      case 'other_call':
-      case 'unnamed_call':
-        return { status: answer[0], call: answer[1] };
-      case 'decided': {
-        const [status, call, at, verdict, by] = answer;
-        return { status, call, decision: describeDecision(verdict, Number(at), by) };
-      }
-      case 'other_kind':
-        return { status: answer[0], call: answer[1], for: answer[2] };
-      default:
-        return { status: answer[0] };
-    }
-  },
+  decode: (reply, [{ wake }]) =>
+    decodeReply<AnswerResult>(reply, {
+      answered: (needsWake: number) => (needsWake === 1 ? { wake } : {}),
+      not_waiting: (call: string) => ({ call }),
+      other_call: (call: string) => ({ call }),
+      unnamed_call: (call: string) => ({ call }),
+      decided: (call: string, at: string, verdict: string, by: string) => ({
+        call,
+        decision: describeDecision(verdict, Number(at), by),
+      }),
+      other_kind: (call: string, kind: AnswerKind) => ({ call, for: kind }),
+    }),
 };

@@ -4,17 +4,17 @@ import { checkNumber, type Version } from '../domain/version.ts';
 import { decodeConversation, encodeBackoff } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
-import type { ScriptDefinition } from './script.ts';
+import { decodeReply, type ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 import { versionArgs } from './version-record.ts';
 
-export const takeSteeringScript: ScriptDefinition<
-  [lease: TurnLease],
-  { readonly status: 'taken'; readonly conversation: ConversationState } | Lost
-> = {
+type SteeringResult = { readonly status: 'taken'; readonly conversation: ConversationState } | Lost;
+
+export const takeSteeringScript: ScriptDefinition<[lease: TurnLease], SteeringResult> = {
   file: 'take-steering',
   args: ([lease]) => turnLeaseArgs(lease),
-  decode: (reply, [lease], keyspace) => decodeChange(reply as ChangeReply<'taken'>, lease, keyspace),
+  decode: (reply, [lease], keyspace) =>
+    decodeReply<SteeringResult>(reply, { taken: conversationReader(lease, keyspace) }),
 };
 
 interface TurnVersion {
@@ -53,7 +53,10 @@ export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo
       rest: versionArgs(version, keepVersions),
     };
   },
-  decode: (reply, [lease], keyspace) => decodeVersionChange(reply as VersionReply<'undone' | 'known'>, lease, keyspace),
+  decode: (reply, [lease], keyspace) => {
+    const read = conversationReader(lease, keyspace);
+    return decodeReply<UndoResult>(reply, { undone: read, known: read, version_changed: readVersion });
+  },
 };
 
 export interface VersionRollback extends TurnVersion {
@@ -80,30 +83,16 @@ export const rollBackVersionScript: ScriptDefinition<[lease: TurnLease, rollback
     };
   },
   decode: (reply, [lease], keyspace) => {
-    const answer = reply as VersionReply<'rolled_back' | 'known'> | ['answered'];
-    return answer[0] === 'answered' ? { status: 'answered' } : decodeVersionChange(answer, lease, keyspace);
+    const read = conversationReader(lease, keyspace);
+    return decodeReply<RollbackResult>(reply, { rolled_back: read, known: read, version_changed: readVersion });
   },
 };
 
-type ChangeReply<Done extends string> = [Done, record: string[]] | [Lost['status']];
-type VersionReply<Done extends string> = ChangeReply<Done> | ['version_changed', number];
-
-function decodeVersionChange<Done extends string>(
-  reply: VersionReply<Done>,
-  lease: TurnLease,
-  keyspace: Keyspace,
-): VersionResult<Done> {
-  return reply[0] === 'version_changed'
-    ? { status: 'version_changed', version: reply[1] as number }
-    : decodeChange(reply as ChangeReply<Done>, lease, keyspace);
+function readVersion(version: number) {
+  return { version };
 }
 
-function decodeChange<Done extends string>(
-  reply: ChangeReply<Done>,
-  { conversation }: TurnLease,
-  keyspace: Keyspace,
-): { readonly status: Done; readonly conversation: ConversationState } | Lost {
-  if (reply.length === 1) return { status: reply[0] };
-  const [status, record] = reply;
-  return { status, conversation: decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), record)) };
+function conversationReader({ conversation }: TurnLease, keyspace: Keyspace) {
+  const key = keyspace.key(conversation, 'c');
+  return (record: string[]) => ({ conversation: decodeConversation(RecordFields.ofList(key, record)) });
 }

@@ -3,15 +3,10 @@ import type { Lost, TurnLease } from '../domain/lease.ts';
 import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { decodeMessage } from './log.ts';
 import { RecordFields } from './records.ts';
-import { decodeStatus, type ScriptDefinition } from './script.ts';
-import { CLOSING, type ClaimedTurn, decodeClaimedTurn } from './turn-record.ts';
+import { decodeReply, decodeStatus, type ScriptDefinition } from './script.ts';
+import { CLOSING_ARGUMENT, type ClaimedTurn, decodeClaimedTurn } from './turn-record.ts';
 
-type ClaimReply =
-  | ['gone' | 'empty']
-  | ['leased' | 'waiting', string]
-  | ['unserved', string]
-  | ['poison', string, number]
-  | ['claimed', turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
+type Claimed = [turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
 
 export type ClaimResult =
   | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
@@ -39,64 +34,53 @@ export const claimTurnScript: ScriptDefinition<
     maxAttempts: TURN_LIMITS.maxAttempts,
     poison: JSON.stringify(POISON_FAILURE),
     retentionMs: TURN_LIMITS.turnRetentionMs,
-    closing: CLOSING,
+    closing: CLOSING_ARGUMENT,
     maxMessages: TURN_LIMITS.claimedMessages,
     maxBytes: TURN_LIMITS.claimedBytes,
     agents: agents && ` ${agents.join(' ')} `,
   }),
-  decode: (reply, [conversation, owner, wake], keyspace) => {
-    const answer = reply as ClaimReply;
-    switch (answer[0]) {
-      case 'claimed': {
-        const [, turn, fields, record, input, earlier] = answer;
+  decode: (reply, [conversation, owner, wake], keyspace) =>
+    decodeReply<ClaimResult>(reply, {
+      claimed: (...[turn, fields, record, input, earlier]: Claimed) => {
         const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
         const state = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
         const log = keyspace.key(conversation, 'log');
+        const messages = earlier?.map((text, at) => decodeMessage({ key: log, field: String(at + 1) }, text));
         return {
-          status: 'claimed',
           turn: {
             ...decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input),
-            ...(earlier && {
-              earlier: earlier.map((text, at) => decodeMessage({ key: log, field: String(at + 1) }, text)),
-            }),
+            ...(messages && { earlier: messages }),
           },
         };
-      }
-      case 'poison':
-        return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
-      case 'unserved':
-        return { status: 'unserved', agent: answer[1] };
-      case 'leased':
-      case 'waiting':
-        return { status: answer[0], untilMs: Number(answer[1]) };
-      case 'gone':
-      case 'empty':
-        return { status: answer[0] };
-    }
-  },
+      },
+      poison: (turn: string, needsWake: number) => ({ turn, ...(needsWake === 1 && { wake }) }),
+      unserved: (agent: string) => ({ agent }),
+      leased: (until: string) => ({ untilMs: Number(until) }),
+      waiting: (until: string) => ({ untilMs: Number(until) }),
+    }),
 };
 
 export function turnLeaseArgs({ turn, owner, epoch }: TurnLease) {
   return { turn, owner, epoch };
 }
 
-export const heartbeatTurnScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'renewed' } | Lost> = {
+/** Result of a write that only the owner of the turn may do. */
+export type OwnerWrite<Status extends string> = { readonly status: Status } | Lost;
+
+export const heartbeatTurnScript: ScriptDefinition<[lease: TurnLease], OwnerWrite<'renewed'>> = {
   file: 'heartbeat-turn',
   args: ([lease]) => ({ ...turnLeaseArgs(lease), leaseMs: TURN_LIMITS.leaseMs }),
   decode: decodeStatus,
 };
 
 /** @param isWatched true if a parent process reports a crash by `reportDeath` */
-export const startAloneScript: ScriptDefinition<
-  [lease: TurnLease, isWatched?: boolean],
-  { readonly status: 'recorded' } | Lost
-> = {
+export const startAloneScript: ScriptDefinition<[lease: TurnLease, isWatched?: boolean], OwnerWrite<'recorded'>> = {
   file: 'start-alone',
   args: ([lease, isWatched = false]) => ({ ...turnLeaseArgs(lease), isWatched }),
   decode: decodeStatus,
 };
 
-export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
+export const reportDeathScript: ScriptDefinition<[lease: TurnLease], OwnerWrite<'recorded'>> = {
   file: 'report-death',
   args: ([lease]) => turnLeaseArgs(lease),
   decode: decodeStatus,

@@ -7,13 +7,13 @@ import { type AnswerEnd, TURN_LIMITS, type TurnFailure, type WaitRequest } from 
 import { decodeStepState } from './conversation-record.ts';
 import { RecordFields } from './records.ts';
 import { decodeStatus, type ScriptDefinition } from './script.ts';
-import { turnLeaseArgs } from './turn-claims.ts';
-import { CLOSING, type ClaimedTurn, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
+import { type OwnerWrite, turnLeaseArgs } from './turn-claims.ts';
+import { CLOSING_ARGUMENT, type ClaimedTurn, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
 import { outcomeArgs, type StepOutcome } from './turn-steps.ts';
 
 export const suspendTurnScript: ScriptDefinition<
   [lease: TurnLease, wait: WaitRequest],
-  { readonly status: 'suspended' | 'exhausted' } | Lost
+  OwnerWrite<'suspended' | 'exhausted'>
 > = {
   file: 'suspend-turn',
   args: ([lease, wait]) => ({
@@ -39,7 +39,7 @@ export const suspendTurnScript: ScriptDefinition<
  */
 export const releaseTurnScript: ScriptDefinition<
   [lease: TurnLease, wake: string, delayMs?: number],
-  { readonly status: 'released' } | Lost
+  OwnerWrite<'released'>
 > = {
   file: 'release-turn',
   args: ([lease, wake, delayMs = 0]) => ({ ...turnLeaseArgs(lease), wake, delayMs }),
@@ -105,7 +105,7 @@ export const settleTurnScript: ScriptDefinition<
     wake,
     retentionMs: TURN_LIMITS.turnRetentionMs,
     leaseMs: TURN_LIMITS.leaseMs,
-    closing: CLOSING,
+    closing: CLOSING_ARGUMENT,
     ttl: settlement.conversationTtl,
     leaves: settlement.leaves && `${settlement.leaves.from} ${settlement.leaves.why}`,
     ...(settlement.step === undefined ? { outcome: '', rest: [] } : outcomeArgs(settlement.step)),

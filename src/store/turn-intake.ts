@@ -3,20 +3,12 @@ import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef, TraceParent } from '../domain/ids.ts';
 import type { WeighedMessage } from '../domain/message.ts';
 import { type OnBusy, TURN_LIMITS, type TurnCaps, type TurnMetadata, type TurnState } from '../domain/turn.ts';
-import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
+import { type Forking, readForking } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import { decodeMessage } from './log.ts';
 import { callStore } from './records.ts';
-import type { ScriptDefinition } from './script.ts';
-import { CLOSING, encodeCaps } from './turn-record.ts';
-
-type AcceptReply =
-  | ['accepted' | 'known', TurnState, number]
-  | ['conflict']
-  | ForkingReply
-  | ['other_agent', string]
-  | ['full' | 'busy', number]
-  | ['not_failed', TurnState | ''];
+import { decodeReply, type ScriptDefinition } from './script.ts';
+import { CLOSING_ARGUMENT, encodeCaps } from './turn-record.ts';
 
 export type AcceptResult =
   | { readonly status: 'accepted' | 'known'; readonly state: TurnState; readonly needsWake: boolean }
@@ -38,7 +30,6 @@ export interface AcceptRequest {
   readonly input: WeighedMessage;
   /** Hash of the payload. Another hash under the same turn id is a conflict. */
   readonly payloadHash: string;
-  /** Queue job to add if the answer has `needsWake`. Each call has a new job id. */
   readonly wake: string;
   /** ms for which the turn stays `scheduled`. Absent or 0: the turn is queued at once. */
   readonly delayMs?: number | undefined;
@@ -71,31 +62,26 @@ export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknow
     context: request.context,
     onBusy: request.onBusy ?? 'enqueue',
     retentionMs: TURN_LIMITS.turnRetentionMs,
-    closing: CLOSING,
+    closing: CLOSING_ARGUMENT,
     caps: encodeCaps(request.caps),
     busyTurn: request.busyTurn,
     metadata: request.metadata && JSON.stringify(request.metadata),
   }),
-  decode: (reply) => {
-    const answer = reply as AcceptReply;
-    switch (answer[0]) {
-      case 'conflict':
-        return { status: 'conflict' };
-      case 'forking':
-        return decodeForking(answer);
-      case 'other_agent':
-        return { status: 'other_agent', agent: answer[1] };
-      case 'full':
-      case 'busy':
-        return { status: answer[0], queued: answer[1] };
-      case 'not_failed':
-        return { status: 'not_failed', ...(answer[1] !== '' && { state: answer[1] }) };
-      case 'accepted':
-      case 'known':
-        return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
-    }
-  },
+  decode: (reply) =>
+    decodeReply<AcceptResult>(reply, {
+      accepted: readAccepted,
+      known: readAccepted,
+      forking: readForking,
+      other_agent: (agent: string) => ({ agent }),
+      full: (queued: number) => ({ queued }),
+      busy: (queued: number) => ({ queued }),
+      not_failed: (state: TurnState | '') => (state === '' ? {} : { state }),
+    }),
 };
+
+function readAccepted(state: TurnState, needsWake: number) {
+  return { state, needsWake: needsWake === 1 };
+}
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }
@@ -107,16 +93,15 @@ export const cancelTurnScript: ScriptDefinition<
   Acknowledged<CancelResult>
 > = {
   file: 'cancel-turn',
-  args: ([, turn, wake]) => ({ turn, wake, retentionMs: TURN_LIMITS.turnRetentionMs, closing: CLOSING }),
-  decode: (reply, [, , wake]) => {
-    const answer = reply as ['canceled', number] | ['settled', TurnState] | ['not_found'];
-    if (answer[0] === 'settled') return { status: 'settled', state: answer[1] };
-    if (answer[0] === 'not_found') return { status: 'not_found' };
-    return { status: 'canceled', ...(answer[1] === 1 && { wake }) };
-  },
+  args: ([, turn, wake]) => ({ turn, wake, retentionMs: TURN_LIMITS.turnRetentionMs, closing: CLOSING_ARGUMENT }),
+  decode: (reply, [, , wake]) =>
+    decodeReply<CancelResult>(reply, {
+      canceled: (needsWake: number) => (needsWake === 1 ? { wake } : {}),
+      settled: (state: TurnState) => ({ state }),
+    }),
 };
 
-/** Reads the user messages of turns that no worker has claimed. Other turns are left out. */
+/** Leaves out turns that a worker has claimed. */
 export async function readInputs(
   redis: Redis,
   txt: string,

@@ -214,7 +214,7 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
 }
 
 /** Argument of scripts that close open calls: tokens and bytes of the error result, then its content as JSON. */
-export const CLOSING = `${CLOSING_RESULT.tokens} ${CLOSING_RESULT.bytes}\n${JSON.stringify(CLOSING_RESULT.content)}`;
+export const CLOSING_ARGUMENT = `${CLOSING_RESULT.tokens} ${CLOSING_RESULT.bytes}\n${JSON.stringify(CLOSING_RESULT.content)}`;
 
 export const WAIT_FIELDS = [
   'waitFor',
@@ -228,10 +228,7 @@ export const WAIT_FIELDS = [
 
 const asksSchema = boundedList(waitingCallSchema.omit({ until: true, decision: true }), MAX_CALLS);
 
-/**
- * Decodes what a turn waits for.
- * @param fields at least `WAIT_FIELDS`
- */
+/** @param fields at least `WAIT_FIELDS` */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
   if (!fields.has('waitFor')) return undefined;
   return {

@@ -11,13 +11,10 @@ import { decodeStepState, encodeFacts, encodeOpenCall, STEP_STATE_FIELDS } from 
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
-import { decodeStatus, type ScriptDefinition } from './script.ts';
-import { turnLeaseArgs } from './turn-claims.ts';
+import { decodeReply, decodeStatus, type ScriptDefinition } from './script.ts';
+import { type OwnerWrite, turnLeaseArgs } from './turn-claims.ts';
 
-export const startStepsScript: ScriptDefinition<
-  [lease: TurnLease, keys: readonly string[]],
-  { readonly status: 'recorded' } | Lost
-> = {
+export const startStepsScript: ScriptDefinition<[lease: TurnLease, keys: readonly string[]], OwnerWrite<'recorded'>> = {
   file: 'start-steps',
   args: ([lease, steps]) => ({ ...turnLeaseArgs(lease), rest: steps }),
   decode: decodeStatus,
@@ -58,10 +55,10 @@ export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: Step
     ...outcomeArgs(outcome),
   }),
   decode: (reply, [{ conversation }], keyspace) => {
-    const answer = reply as [Lost['status']] | ['recorded' | 'known', (string | null)[]];
-    if (answer.length === 1) return { status: answer[0] };
-    const record = RecordFields.ofValues(keyspace.key(conversation, 'c'), STEP_STATE_FIELDS, answer[1]);
-    return { status: answer[0], conversation: decodeStepState(record) };
+    const read = (values: (string | null)[]) => ({
+      conversation: decodeStepState(RecordFields.ofValues(keyspace.key(conversation, 'c'), STEP_STATE_FIELDS, values)),
+    });
+    return decodeReply<StepResult>(reply, { recorded: read, known: read });
   },
 };
 
@@ -104,10 +101,7 @@ export type KeepSystemResult = { readonly status: 'kept'; readonly system: strin
 export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: string], KeepSystemResult> = {
   file: 'keep-system',
   args: ([lease, system]) => ({ ...turnLeaseArgs(lease), system }),
-  decode: (reply) => {
-    const [status, system] = reply as ['kept', string] | [Lost['status']];
-    return status === 'kept' ? { status, system: system ?? '' } : { status };
-  },
+  decode: (reply) => decodeReply<KeepSystemResult>(reply, { kept: (system: string) => ({ system }) }),
 };
 
 export interface Briefing {

@@ -48,7 +48,6 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace) {
 
 export type TurnStore = ReturnType<typeof openTurnStore>;
 
-/** Turns, for client calls. */
 export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -66,7 +65,6 @@ export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
 
 export type TurnIntake = ReturnType<typeof openTurnIntake>;
 
-/** Reads a turn, then its answer or its stopped text. A settled turn and its log entry never change. */
 function bindReadTurn(
   redis: Redis,
   keyspace: Keyspace,
@@ -105,10 +103,7 @@ const VIEW_FIELDS = [
   ...WAIT_FIELDS,
 ] as const;
 
-/**
- * Decodes a turn for clients.
- * @param text content of the log entry at `readTextSeq`, if the turn has such an entry
- */
+/** @param text content of the log entry at `readTextSeq`, if the turn has such an entry */
 function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
   const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
   const settledAt = fields.count('settledAt');
@@ -148,7 +143,6 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
     : { seq, content, ...readEnd(fields, 'answerSeq', note) };
 }
 
-/** Seq of the turn's answer, or of the text with which the turn was stopped. */
 function readTextSeq(fields: RecordFields): number | undefined {
   const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
   const text = fields.text(field);
@@ -161,11 +155,10 @@ const CLAIM_FIELDS = ['head', 'attempts', 'lease'] as const;
 export interface TurnClaim {
   /** Number of claims since the last recorded step, this claim included. */
   readonly attempts: number;
-  /** End of the lease in ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
+  /** Absent after the worker has handed the turn back. */
   readonly leaseUntil?: number;
 }
 
-/** The records of a turn's steps, and the claim of its worker. */
 export interface RecordedSteps {
   /** Records by the key of the step. Marks of waits are among them. */
   readonly steps: ReadonlyMap<string, StepRecord>;

@@ -15,9 +15,7 @@ import {
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
-/**
- * Schema of a version without its segments. Segments are checked by hand, because a schema takes twenty times as long.
- */
+/** Segments are checked by hand, because a schema takes twenty times as long. */
 const shellSchema = versionSchema.extend({
   base: z.number().int().min(0).max(MAX_SEQ),
   segments: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
@@ -25,18 +23,12 @@ const shellSchema = versionSchema.extend({
 
 const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'excerpt', 'evicted']);
 
-/**
- * Decodes a version.
- * @throws corrupt_record if the text is not JSON or not a valid version
- */
+/** @throws corrupt_record if the text is not JSON or not a valid version */
 export function decodeVersion(place: Place, text: string): Version {
   return checkVersionRecord(place, parseRecordJson(place, text, GROWN_JSON_BOUNDS));
 }
 
-/**
- * Checks a version.
- * @throws corrupt_record if a field is invalid or segments overlap
- */
+/** @throws corrupt_record if a field is invalid or segments overlap */
 export function checkVersionRecord({ key, field }: Place, value: unknown): Version {
   const shell = shellSchema.safeParse(value);
   if (!shell.success) throw corruptRecord(key, field, 'the value is not a valid context version');
@@ -81,10 +73,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/**
- * Arguments for `lua/shared/put-version.lua`.
- * @param keepVersions number of versions to keep besides restore points
- */
+/** Arguments for `lua/shared/put-version.lua`. */
 export function versionArgs(version: Version, keepVersions: number): (string | number)[] {
   const { number, base, baseTotal } = version;
   const { tokens, bytes } = weighVersion(version);
@@ -101,7 +90,6 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Keys of the texts that a version shows, preceded by their number. */
 export function shownTexts(version: Version): (string | number)[] {
   const keys = shownKeys(version);
   return [keys.length, ...keys];

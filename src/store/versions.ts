@@ -3,11 +3,11 @@ import type { Backoff } from '../domain/conversation.ts';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { checkNumber, type Summary, summarySchema, type Version } from '../domain/version.ts';
-import { decodeForking, encodeBackoff, type Forking, type ForkingReply } from './conversation-record.ts';
+import { encodeBackoff, type Forking, readForking } from './conversation-record.ts';
 import { beginForkScript, copyToForkScript, endForkScript } from './forks.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, pairsOf, readRecordJson } from './records.ts';
-import { OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
+import { decodeReply, OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 import { type KeptTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
 /** Restores and forks. No call writes two conversations, because these may be on different Redis Cluster nodes. */
@@ -24,12 +24,6 @@ export function openVersionStore(redis: Redis, keyspace: Keyspace) {
 }
 
 export type VersionStore = ReturnType<typeof openVersionStore>;
-
-type ReplaceReply =
-  | ['replaced' | 'known', number, string]
-  | ['changed', number, number]
-  | ForkingReply
-  | ['busy' | 'text_gone' | 'not_found' | 'gone' | 'other_payload'];
 
 export type VersionReplacementResult =
   | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
@@ -80,21 +74,18 @@ export const replaceVersionScript: ScriptDefinition<
       rest: [...shownTexts(version), ...versionArgs(version, keepVersions)],
     };
   },
-  decode: (reply) => {
-    const answer = reply as ReplaceReply;
-    switch (answer[0]) {
-      case 'replaced':
-      case 'known':
-        return { status: answer[0], version: answer[1], ...(answer[2] !== '' && { wakeTurn: answer[2] }) };
-      case 'changed':
-        return { status: 'changed', version: answer[1], head: answer[2] };
-      case 'forking':
-        return decodeForking(answer);
-      default:
-        return { status: answer[0] };
-    }
-  },
+  decode: (reply) =>
+    decodeReply<VersionReplacementResult>(reply, {
+      replaced: readReplaced,
+      known: readReplaced,
+      changed: (version: number, head: number) => ({ version, head }),
+      forking: readForking,
+    }),
 };
+
+function readReplaced(version: number, wakeTurn: string) {
+  return { version, ...(wakeTurn !== '' && { wakeTurn }) };
+}
 
 const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void> = {
   file: 'start-idle-ttl',
@@ -104,9 +95,7 @@ const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void
 /** Approximate number of texts that one HSCAN reads. Each text may be as large as a message. */
 const BATCH = 10;
 
-/**
- * Reads texts from `cursor` on. The first and the last cursor are `0`. A text never changes, so no script is needed.
- */
+/** The first and the last cursor are `0`. A text never changes, so no script is needed. */
 function bindReadTexts(
   redis: Redis,
   keyspace: Keyspace,

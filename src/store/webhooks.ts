@@ -20,7 +20,6 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   const shards = keyspace.shardNumbers();
   return {
     webhookShards: shards as readonly number[],
-    /** Adds a webhook. It receives the events that are written from now on. */
     addWebhook: async (webhook: StoredWebhook): Promise<void> => {
       const { id, tenant } = webhook;
       // The settings are written first, because a worker drops the outbox entries of an unknown webhook.
@@ -43,11 +42,9 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
       await callStore(() => redis.hdel(keyspace.webhookHealth(id), ...fields));
     },
     recordFailure: bind(recordFailureScript),
-    /** Records that events expired unsent. */
     recordLoss: async (id: string): Promise<void> => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
-    /** Takes the lease of the one worker that delivers. With 0 ms the lease is given back. */
     holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
       (await hold(owner, leaseMs)) !== undefined,
     claimDeliveries: bind(claimDeliveriesScript),
@@ -83,10 +80,7 @@ function decodeHealth(fields: RecordFields): WebhookStatus['health'] {
   return { ...Object.fromEntries(counts), ...(lastFailure !== undefined && { lastFailure }) };
 }
 
-/**
- * Records a failed request. True if this failure sets the webhook aside.
- * @param isFinal true if the receiver wants no more requests
- */
+/** @param isFinal true if the receiver wants no more requests */
 const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: boolean], boolean> = {
   file: 'record-webhook-failure',
   keys: ([id], keyspace) => ({ webhooks: keyspace.webhooks(), health: keyspace.webhookHealth(id) }),
@@ -142,10 +136,6 @@ function toEvent([id, fields]: EventReply): ConversationEvent {
   return decodeEvent(id, Object.fromEntries(pairsOf(fields)));
 }
 
-/**
- * Moves a delivery to the next event.
- * @returns the delivery of that event, or undefined if no event is left or another worker has the claim
- */
 const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | undefined> = {
   file: 'advance-delivery',
   keys: ([{ shard, conversation }], keyspace) => ({

@@ -39,13 +39,9 @@ export class SuiteKeyspace extends Keyspace {
     return `{tf${this.firstShard}}:webhook:${id}`;
   }
 
-  override sweeping(): string {
-    return `{tf${this.firstShard}}:sweeping`;
-  }
+  override readonly sweeping = (): string => `{tf${this.firstShard}}:sweeping`;
 
-  override delivering(): string {
-    return `{tf${this.firstShard}}:delivering`;
-  }
+  override readonly delivering = (): string => `{tf${this.firstShard}}:delivering`;
 
   override shardNumbers(): number[] {
     return Array.from({ length: SUITE_SHARDS }, (_, index) => this.firstShard + index);

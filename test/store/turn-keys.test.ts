@@ -177,6 +177,12 @@ describe('Redis keys of turns', () => {
     expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
   });
 
+  test('a call is refused if the definition of its script does not give the arguments that the Lua file names', async () => {
+    const definition = { file: 'greet', keys: () => ({}), args: () => ({ one: 1 }), decode: (reply: unknown) => reply };
+    const script = new Script<[], unknown>(definition, keyspace, { text: 'return 1', keys: [], args: ['two'] });
+    await expect(script.run(redis, [])).rejects.toThrow('greet.lua lists @args two, but its definition has one');
+  });
+
   test('the token and byte size in the constant CLOSING_RESULT equals the counted size of its text', async () => {
     const message = { content: CLOSING_RESULT.content };
     const counted = await Promise.all(

@@ -50,7 +50,7 @@ export class Database {
     return this.#scriptAt ?? this.clock();
   }
 
-  /** Runs a script. As in Redis, no time passes during a script. */
+  /** As in Redis, no time passes during a script. */
   runScript<Result>(run: () => Result): Result {
     this.#scriptAt = this.clock();
     try {
@@ -108,10 +108,7 @@ export class Database {
     return existed;
   }
 
-  /**
-   * Moves or copies a key with its time of expiry.
-   * @returns false if there is no such key
-   */
+  /** @returns false if there is no such key */
   transfer(from: string, to: string, { isCopy }: { readonly isCopy: boolean }): boolean {
     const found = this.#find(from);
     if (found === undefined) return false;
@@ -129,8 +126,7 @@ export class Database {
   }
 
   /**
-   * Sets the time of expiry.
-   * @param at undefined for never.
+   * @param at undefined for never
    * @returns false if there is no such key
    */
   expire(key: string, at: number | undefined): boolean {

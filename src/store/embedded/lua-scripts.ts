@@ -19,7 +19,7 @@ const SANDBOX = [
 
 let loading: Promise<LuaScripts> | undefined;
 
-/** Runs scripts one after the other, and compiles each once in a process. */
+/** Compiles each script once in a process. */
 export class LuaScripts {
   readonly #module: LuaModule;
   readonly #state: Pointer;
@@ -38,8 +38,7 @@ export class LuaScripts {
   }
 
   /**
-   * Compiles a script.
-   * @returns the hash of the script.
+   * @returns the hash of the script
    * @throws ReplyError if the text is not valid Lua
    */
   compile(script: string): string {
@@ -58,10 +57,7 @@ export class LuaScripts {
     return sha;
   }
 
-  /**
-   * Runs a script.
-   * @throws ReplyError of the script
-   */
+  /** @throws ReplyError of the script */
   run(
     sha: string,
     { keys, args, run }: { readonly keys: string[]; readonly args: string[]; readonly run: RunCommand },

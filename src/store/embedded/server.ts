@@ -60,7 +60,7 @@ export class EmbeddedRedis {
     return new EmbeddedRedis(await LuaScripts.load());
   }
 
-  /** Opens an ioredis connection. Its duplicates connect to the same server. */
+  /** The duplicates of the connection connect to the same server. */
   connect(): Redis {
     const serve = (stream: Duplex): void => this.serve(stream);
     class InProcessConnector extends AbstractConnector {
@@ -94,10 +94,7 @@ export class EmbeddedRedis {
     stream.once('close', () => this.#sessions.delete(session));
   }
 
-  /**
-   * Runs a command.
-   * @throws ReplyError
-   */
+  /** @throws ReplyError */
   run(word: string, args: string[]): Reply {
     const name = word.toUpperCase();
     const served = this.#served[name];
@@ -108,10 +105,7 @@ export class EmbeddedRedis {
     return command(this.database, ...args);
   }
 
-  /**
-   * Publishes a message.
-   * @returns the number of connections that receive the message
-   */
+  /** @returns the number of connections that receive the message */
   publish(channel: string, message: string): number {
     return [...this.#sessions].filter((session) => session.receive(channel, message)).length;
   }

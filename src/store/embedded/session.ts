@@ -75,10 +75,7 @@ export class Session {
     this.#server.hasRun();
   }
 
-  /**
-   * Runs a request.
-   * @returns undefined if the reply comes later, or is sent already
-   */
+  /** @returns undefined if the reply comes later, or is sent already */
   #run(name: string, args: string[]): Reply | undefined {
     const own = this.#own[name];
     if (this.#queued !== undefined && own === undefined) {
@@ -129,10 +126,7 @@ export class Session {
     return (newest?.[0] as string | undefined) ?? '0-0';
   }
 
-  /**
-   * Runs a command until it has a reply, or the time is over.
-   * @param ms 0 for no limit
-   */
+  /** @param ms 0 for no limit */
   #waitFor(ms: number, run: () => Reply): Reply | undefined {
     const reply = run();
     if (reply !== null) return reply;

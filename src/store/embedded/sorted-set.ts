@@ -5,7 +5,7 @@ export interface Scored {
   readonly score: number;
 }
 
-/** A sorted set of Redis, ordered by score, then by the bytes of the members. */
+/** Ordered by score, then by the bytes of the members. */
 export class SortedSet {
   readonly #scores = new Map<string, number>();
   #ordered: Scored[] = [];

@@ -16,10 +16,7 @@ export class Stream {
     return this.#entries.length;
   }
 
-  /**
-   * Adds an entry.
-   * @param given the id as in XADD: `*`, `<ms>-*` or a whole id
-   */
+  /** @param given the id as in XADD: `*`, `<ms>-*` or a whole id */
   add(given: string, fields: readonly string[], now: number): string {
     const next = this.#nextId(given, now);
     if (compareIds(next, this.#last) <= 0)

@@ -16,8 +16,7 @@ local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'has
 if known_hash then
   if known_hash ~= hash then return { 'conflict' } end
   -- If the first reply was lost, the caller never added the wake to the queue, and must add it now.
-  local needs_wake = state == 'queued' and value_of(record, 'wake') == wake
-  return { 'known', state, needs_wake and 1 or 0 }
+  return { 'known', state, state == 'queued' and value_of(record, 'wake') == wake and 1 or 0 }
 end
 local refusal, known_agent = find_refusal(is_gone, agent)
 if refusal then return refusal end

@@ -1,8 +1,8 @@
 -- Accepts all results and approvals that a service sends for calls of a waiting turn, or none. The first answer to a
 -- call counts, and changes only the call that it names (I21).
 -- `request`: id of the request that brings the answers. Seven arguments per answer follow, as the loop below names
--- them. `unused` is the result to log if the answer is never used: `tokens bytes`, then its JSON on the next line, or
--- nothing if the answer itself is that JSON.
+-- them. `unused` is the result to log if the answer is never used. It is `tokens bytes`, then its JSON on the next
+-- line, or nothing if the answer itself is that JSON.
 -- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call'|'unnamed_call', call} |
 -- {'other_kind', call, kind of the wait} | {'decided', call, time, verdict, who answered} |
 -- {'still_waiting'|'not_found'|'gone'}

@@ -5,7 +5,6 @@
 -- the pass's fields, the conversation's fields}
 -- @args owner, job, wake, leaseMs, maxAttempts
 -- @include keys
--- @include pass-owner
 -- @include pass-end
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last, last_wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))

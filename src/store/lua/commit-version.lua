@@ -4,7 +4,6 @@
 -- Reply: as end-pass | {'version_changed', live version}
 -- @args passId, owner, outcome, backoff, wake, seen, ttl, expected, ...
 -- @include keys
--- @include pass-owner
 -- @include pass-end
 -- @include put-version
 local loss = find_pass_loss(passId, owner)

@@ -4,7 +4,6 @@
 -- Reply: {'ended', the wake if it is to be added, else ''} | {'reasons_added'} | {'fenced'} | {'superseded'} | {'gone'}
 -- @args passId, owner, outcome, backoff, wake, seen, ttl
 -- @include keys
--- @include pass-owner
 -- @include pass-end
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end

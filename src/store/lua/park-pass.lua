@@ -5,13 +5,7 @@
 -- @include keys
 -- @include pass-owner
 local loss = find_pass_loss(passId, owner)
-if loss == 'fenced' then
-  -- A repeated call succeeds while no other worker has claimed the pass. A later delivery of the same job is another
-  -- owner.
-  local present_pass, present_owner, parked, parked_by =
-    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
-  if present_pass == passId and not present_owner and parked == job and parked_by == owner then return 'parked' end
-end
+if loss == 'fenced' and has_given_back(passId, owner, job) then return 'parked' end
 if loss then return loss end
 redis.call('HDEL', pass, 'owner', 'lease')
 local untilMs = now + tonumber(parkMs)

@@ -8,7 +8,7 @@
 -- @include pass-owner
 -- @include review
 local loss = find_pass_loss(passId, owner)
-if loss == 'fenced' and is_left_to_review(passId, owner) then return { 'proposed' } end
+if loss == 'fenced' and has_given_back(passId, owner, REVIEW) then return { 'proposed' } end
 if loss then return { loss } end
 if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'

@@ -8,7 +8,7 @@
 -- @include pass-owner
 -- @include review
 local loss = find_pass_loss(passId, owner)
-if loss == 'fenced' and is_left_to_review(passId, owner) then return 'refused' end
+if loss == 'fenced' and has_given_back(passId, owner, REVIEW) then return 'refused' end
 if loss then return loss end
 local untilMs = redis.call('HGET', pass, 'expiresAt')
 if not untilMs then return 'dropped' end

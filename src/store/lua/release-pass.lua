@@ -6,12 +6,7 @@
 -- @include keys
 -- @include pass-owner
 local loss = find_pass_loss(passId, owner)
-if loss == 'fenced' then
-  -- A repeated call succeeds while no other worker has claimed the pass.
-  local present_pass, present_owner, parked_by, parked =
-    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parkedBy', 'parked'))
-  if present_pass == passId and not present_owner and parked_by == owner and not parked then return 'released' end
-end
+if loss == 'fenced' and has_given_back(passId, owner) then return 'released' end
 if loss then return loss end
 local attempts = tonumber(redis.call('HGET', pass, 'attempts'))
 redis.call('HSET', pass, 'attempts', math.max(attempts - 1, 0), 'parkedBy', owner)

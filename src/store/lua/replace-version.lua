@@ -8,7 +8,6 @@
 -- @args operation, operationMs, expected, expectedHead, keepsNewer, backoff, wake, ...
 -- @include keys
 -- @include pass-end
--- @include pass-owner
 -- @include fork
 -- @include put-version
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
@@ -37,13 +36,7 @@ end
 local number = ARGV[rest]
 keep_version(live)
 keep_version(number)
-local is_awaited, passId = 0, redis.call('HGET', pass, 'passId')
-if passId then
-  supersede_owner()
-  is_awaited = end_pass(passId, 'superseded', wake)
-  -- Without this, a repeated call of the pass's owner would report this end as its own.
-  drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
-end
+local is_awaited = supersede_pass(wake)
 put_version()
 put(record, 'backoff', backoff)
 -- The caller's version also decides if messages of canceled turns are in the context, so `undo` is dropped.

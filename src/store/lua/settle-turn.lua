@@ -15,7 +15,7 @@ local function reply(status, has_next, wakes)
   return { status, has_next, wakes, step and end_fields(conversation) or {}, step and fields_of(record) or {} }
 end
 local function reply_next(status, claimed_turn, log_end, fields, conversation_fields, input)
-  return { status, 1, 0, step and end_fields(log_end) or {}, conversation_fields, claimed_turn, fields, input }
+  return { status, 1, 0, step and log_end and end_fields(log_end) or {}, conversation_fields, claimed_turn, fields, input }
 end
 if step then TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key end
 read_conversation()

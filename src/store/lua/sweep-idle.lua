@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Finds idle conversations of a shard that are to be erased. Runs on a full Redis, because an erase frees memory.
--- Reply: {members of idle, longest due first; quarantined: set, member, reason}
+-- Reply: {{members of idle, longest due first}, {quarantined: set, member, reason}}
 -- @keys claim, idle
 -- @args claimMs, shard
 -- @include sweep

@@ -7,7 +7,6 @@
 -- @include keys
 -- @include conversation
 -- @include pass-end
--- @include pass-owner
 -- @include put-version
 read_conversation()
 local has_settled = not head_turn and value_of(record, 'settledBy') == epoch
@@ -21,13 +20,7 @@ put(record, 'backoff', backoff)
 -- From this version, readers of the log learn which messages to hide because they were rolled back.
 local number, version = ARGV[rest], ARGV[rest + 1]
 if string.find(version, '"turn_rolled_back"', 1, true) then keep_version(number) end
-local passId = redis.call('HGET', pass, 'passId')
-if passId then
-  supersede_owner()
-  end_pass(passId, 'superseded', '')
-  -- Without this, a repeated call of the pass's owner would report this end as its own.
-  drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
-end
+supersede_pass('')
 put_version()
 drop(record, 'undo')
 return { 'undone', redis.call('HGETALL', c) }

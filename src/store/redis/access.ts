@@ -104,7 +104,6 @@ function fill(call: readonly string[], placeholder: string, name: string): strin
 
 const ROOTS = ['tf', 'tq'] as const;
 
-/** Sample name of a key or channel, which need not exist. */
 function sampleOf(prefix: string, root: (typeof ROOTS)[number]): string {
   return `${hashTag(prefix, root, 0)}:x`;
 }

@@ -13,9 +13,7 @@ export interface RedisTls {
   readonly serverName?: string;
 }
 
-/** Location of the data of an application. */
 export interface RedisLocation {
-  /** URL of a single server, of Sentinels or of a Cluster. */
   readonly url: string;
   /** Used only if the URL scheme begins with `rediss`. */
   readonly tls?: RedisTls | undefined;

@@ -3,18 +3,12 @@ import type { Cluster, Redis } from 'ioredis';
 import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
-import { type NodeOptions, openRedis } from './open-redis.ts';
+import { type ConnectionTerms, type NodeOptions, openRedis } from './open-redis.ts';
 import { ABORTED, prepareServers } from './server-connections.ts';
 
-export interface ConnectionOptions extends RedisLocation {
-  /** ms of silence of a server after which its unanswered commands fail. Workers set none and wait. */
-  readonly failSilenceMs?: number;
-  /** Name under which Redis lists the connection. */
-  readonly name?: string;
-  /** True: while Redis is unreachable, a command fails at once instead of waiting. */
-  readonly failsFast?: boolean;
-  /** True: stays on a server that became a replica, because the caller asks that server for its state. */
-  readonly staysDemoted?: boolean;
+export interface ConnectionOptions
+  extends RedisLocation,
+    Partial<Pick<ConnectionTerms, 'name' | 'failsFast' | 'failSilenceMs' | 'staysDemoted'>> {
   /** Called once per outage of Redis, with its first error. */
   readonly onError?: (error: Error) => void;
 }
@@ -128,7 +122,6 @@ export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs a call like `callRedis`, but never repeats it, because the call must not run on a new connection. */
 export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -2,7 +2,6 @@ import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { rulesFor } from '../../domain/namespace.ts';
 import { findOutageCause } from './outage-causes.ts';
 
-/** True if Redis cannot be reached, so that the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const said = describe(error);
@@ -40,10 +39,7 @@ export function outage(cause: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis ${what}: ${words}`, { cause, details });
 }
 
-/**
- * Error for an outage without an error from Redis.
- * @param words cause, as half a sentence
- */
+/** @param words cause, as half a sentence */
 export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
@@ -86,7 +82,6 @@ function describe(error: Error): string {
 }
 
 export interface RedisRefusal {
-  /** Cause as half a sentence. */
   readonly message: string;
   readonly hint: string;
 }

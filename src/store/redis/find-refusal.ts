@@ -73,7 +73,7 @@ async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRe
   return (await takesPlainText(node)) ? PLAIN_PORT : undefined;
 }
 
-/** True if the server speaks TLS. The certificate is not checked, because no data is sent. */
+/** The certificate is not checked, because no data is sent. */
 async function takesTls(node: RedisNode): Promise<boolean> {
   const socket = connectTls({ ...node, rejectUnauthorized: false });
   const answer = await talk(socket, (line) => line.next('secureConnect', ANSWER_MS));
@@ -130,7 +130,6 @@ function findProtectedMode(reply: Reply): RedisRefusal | undefined {
   return reply.kind === 'received' && /^-DENIED .*protected mode/.test(reply.text) ? PROTECTED_MODE : undefined;
 }
 
-/** True for `+PONG` or an error reply of Redis. */
 function isRedisTalk(reply: Reply): boolean {
   return reply.kind === 'received' && /^[+-]/.test(reply.text);
 }

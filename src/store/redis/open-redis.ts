@@ -28,7 +28,8 @@ import {
 import { prepareServers } from './server-connections.ts';
 import { makeTlsOptions } from './tls.ts';
 
-interface ConnectionTerms {
+export interface ConnectionTerms {
+  /** Name under which Redis lists the connection. */
   readonly name?: string;
   /** True: a command fails at once while Redis is unreachable. False: the command waits. */
   readonly failsFast: boolean;
@@ -58,10 +59,7 @@ const CONNECT_MS = 5_000;
 /** ms to ask one Sentinel for the master, or one node for the slots. A service's call has one second in all. */
 const LOOKUP_MS = 500;
 
-/**
- * Opens a connection.
- * @throws invalid_config if the URL or a TLS setting is invalid, with the field
- */
+/** @throws invalid_config if the URL or a TLS setting is invalid, with the field */
 export function openRedis(
   location: RedisLocation,
   terms: ConnectionTerms,
@@ -206,7 +204,7 @@ function failWhenSilent(redis: Redis, silenceMs: number | undefined): Redis {
   return redis;
 }
 
-/** Rejects a command. It stays in the queue of ioredis, which assigns late answers by their order. */
+/** The command stays in the queue of ioredis, which assigns late answers by their order. */
 function failCommand(command: unknown): void {
   if (command instanceof Command && !command.isSettled) command.reject(new Error('Command timed out'));
 }

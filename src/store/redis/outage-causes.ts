@@ -83,10 +83,7 @@ const REFUSED_WRITES: readonly Row[] = [
   ],
 ];
 
-/**
- * Finds the cause of an outage.
- * @param said code and message of the error
- */
+/** @param said code and message of the error */
 export function findOutageCause(said: string): OutageCause | undefined {
   return findRow(REFUSED_WRITES, said, true) ?? findRow(OUTAGES, said, false);
 }

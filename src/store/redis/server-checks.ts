@@ -24,7 +24,7 @@ function toNumbers(version: string): number[] {
 }
 
 /**
- * Checks the version of every server. A server that forbids the question is accepted.
+ * A server that forbids the question is accepted.
  * @throws incompatible_store if a server is older than 7.0
  */
 export async function checkServerVersion(redis: Redis): Promise<void> {
@@ -102,10 +102,7 @@ export function parseMemoryState(info: string): MemoryState {
   };
 }
 
-/**
- * Checks for the append-only file. Without it, a restart loses the writes since the last snapshot. Undefined if INFO is
- * forbidden.
- */
+/** Without an append-only file, a restart loses the writes since the last snapshot. Undefined if INFO is forbidden. */
 export async function readAppendOnly(redis: Redis): Promise<boolean | undefined> {
   const { answers } = await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info('persistence'));
@@ -121,7 +118,7 @@ export async function readAppendOnly(redis: Redis): Promise<boolean | undefined>
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
 /**
- * Checks that the server accepts writes. With a full disk or missing replicas, a server still answers reads.
+ * With a full disk or missing replicas, a server still answers reads.
  * @throws the error reply of the server: MISCONF, NOREPLICAS, READONLY, OOM
  */
 export async function proveWrites(server: Redis): Promise<void> {

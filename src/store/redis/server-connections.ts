@@ -1,9 +1,5 @@
 import { type Cluster, Command, type Redis, type RedisOptions } from 'ioredis';
 
-/**
- * Works around three problems of ioredis, on a new connection and on those that a Cluster connection opens to its
- * nodes.
- */
 export function prepareServers<Connection extends Redis | Cluster>(connection: Connection): Connection {
   if (connection.isCluster) connection.on('+node', prepareServer);
   else prepareServer(connection as Redis);
@@ -43,7 +39,6 @@ function holdWrites(socket: Socket | undefined): void {
   });
 }
 
-/** Error text of ioredis for a command whose connection ended and that ioredis does not send again. */
 export const ABORTED = 'Command aborted due to connection close';
 
 /**
@@ -63,17 +58,12 @@ function endForgottenCommands(redis: Redis): void {
   });
 }
 
-/**
- * ms between two connections to servers that refuse this process. All connections of the process share this spacing.
- */
+/** ms between two connections of this process to servers that refuse it. */
 const SPACING_MS = 1_000;
 /** ms between two reconnects of one service connection (`failsFast`) to such a server. */
 const FAIL_FAST_MS = 5_000;
 const INCIDENT_MS = 15_000;
-/**
- * Number of connections in a row that were accepted and ended before they were ready, e.g. by a server with too many
- * clients.
- */
+/** Connections in a row that ended before they were ready, e.g. at a server with too many clients. */
 const MOST_DROPPED = 2;
 
 let nextAt = 0;

@@ -11,9 +11,8 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** Facts about one server. A field is undefined if the server forbids the command. */
+/** A field is undefined if the server forbids the command. */
 export interface RedisFacts extends MemoryState {
-  /** Address as `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
   readonly version: string;

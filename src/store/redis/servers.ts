@@ -59,10 +59,7 @@ export async function askMasters<Answer>(
   return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
 
-/**
- * Asks every master.
- * @throws redis_unavailable unless every master answers, naming the silent masters
- */
+/** @throws redis_unavailable unless every master answers, naming the silent masters */
 export async function askAllMasters<Answer>(
   redis: Redis,
   ask: Ask<Answer>,
@@ -73,10 +70,7 @@ export async function askAllMasters<Answer>(
   return answers;
 }
 
-/**
- * Lists the masters of all slots by `host:port`. When the connection to a node ends, ioredis forgets the node but keeps
- * its slots.
- */
+/** When the connection to a node ends, ioredis forgets the node but keeps its slots. */
 function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
   const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
@@ -85,10 +79,7 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 
 const SLOTS = 16_384;
 
-/**
- * Reports the number of slots without a master. A lost master that ioredis knew is listed by its address, because
- * ioredis never forgets the owner of a slot.
- */
+/** A lost master that ioredis knew is listed by its address, because ioredis never forgets the owner of a slot. */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
   return unowned === 0 ? [] : [`${unowned} hash slots without a master`];
@@ -98,10 +89,7 @@ export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
-/**
- * Waits for an answer.
- * @throws any failure except those of a late or absent server, for which `isSilent` holds
- */
+/** @throws any failure except those of a late or absent server, for which `isSilent` holds */
 export async function answerWithin<Answer>(
   answering: Promise<Answer>,
   deadlineMs: number,

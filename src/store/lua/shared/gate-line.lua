@@ -1,11 +1,11 @@
--- The line of waiters before a gate: `waiters` by arrival, `due` by the time at which they come back, `present` by
--- arrival for those that wait in a worker. The turns of absent waiters are suspended. These keep their places, and do
--- not delay waiters that are present. `calls`: calls in progress. The calling script names these keys, and itself as
--- `waiter`.
+-- The line of waiters before a gate. `waiters` has them by arrival, `due` by the time at which they come back.
+-- `present` has those that wait in a worker, by arrival. The turns of absent waiters are suspended. Absent waiters keep
+-- their places, and do not delay those that are present. `calls`: calls in progress. The calling script names these
+-- keys, and itself as `waiter`.
 -- @include gate
 
--- ms after its time at which an absent waiter loses its place (its turn may be canceled), and at which a present waiter
--- counts as absent (its worker may be dead).
+-- LATE_MS: an absent waiter that is so late loses its place, because its turn may be canceled. GONE_MS: a present
+-- waiter that is so late counts as absent, because its worker may be dead.
 local LATE_MS, GONE_MS = 10000, 1000
 local LEAST_WAIT_MS, LEAST_AWAY_MS = 20, 500
 -- A waiter is sent away for this fraction of the expected wait, because the rate may grow. It comes back earlier by the

@@ -1,8 +1,9 @@
 -- The pause and the rate that all workers share for one model. A call takes one from a bucket of calls, and its tokens
--- from a bucket of tokens, whose contents at `levelAt` and `tokensAt` are `level` and `tokens`. A missing level is a
--- full bucket. Rates are per ms. `rate`: what the provider accepts. `ceiling`: the rate at which it last refused a
--- call. `paused`: end of the last pause. `opened`: time of the first call after it, a probe. `refusals`: refused probes
--- in a row. `lag`, `length`: mean ms of a refusal and of a call. The calling script names the key `gate`.
+-- from a bucket of tokens. `level` and `tokens` are the contents of the buckets at `levelAt` and `tokensAt`. A missing
+-- level is a full bucket. Rates are per ms. `rate`: what the provider accepts. `ceiling`: the rate at which it last
+-- refused a call. `paused`: end of the last pause. `opened`: time of the first call after it, a probe. `refusals`:
+-- refused probes in a row. `lag`, `length`: mean ms of a refusal and of a call. The calling script names the key
+-- `gate`.
 -- @include clock
 
 local BURST_MS = 1000

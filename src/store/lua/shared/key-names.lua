@@ -1,25 +1,8 @@
--- Defines: the keys of one conversation, in the order of Keyspace.conversation, and the time.
--- Scripts that only read, or that remove a conversation, include this file alone. They work on corrupt records too.
---
--- Hash c, the conversation: owner, lease, epoch, end of the log, live version and open tool calls. See
--- conversation-record.ts.
--- Hash log: seq -> message. See log.ts. Old messages are in packs, see packing.lua.
--- List mb, the mailbox: ids of the accepted turns that are not settled, oldest first.
--- Hash ver: number -> context version as JSON.
--- Hash txt holds texts. Its fields are:
--- `i:<turn>`, the user message of a turn before its first claim.
--- `c:<turn>`, the context of an open turn.
--- `k:<key>`, a summary, and `x:<hash>`, a text that is kept whole.
--- `system`, the last system prompt.
--- `loose` and `dropped`, the state of the search for unused texts in collect-texts.lua.
--- Hash pass: the compaction pass that is requested or in progress. See pass-record.ts.
--- Hash ix, the index: names of the keys of turns, streams, summaries and operations, which an erase removes.
--- Stream ev: the events of the last day.
--- String gone: exists for a day after an erase. Its value is the number of removed keys.
--- Sorted set ready, one per shard: when the sweeper must check a turn or pass. See ready.lua.
--- Prefix turnPrefix begins the names of hashes, one for each turn: see turn-record.ts.
--- Prefix streamPrefix begins the names of streams, one for each turn that a client follows: see stream.lua.
--- Prefix summaryPrefix begins the names of strings: a summary, a refusal, or the claim of a running job.
--- Prefix operationPrefix begins the names of strings: the answer of an operation, for a day.
+-- The keys of a conversation, which docs/reference/redis-keys.md explains. Scripts that only read, or that remove a
+-- conversation, include this file without keys.lua. They work on corrupt records too. `c`: the conversation. `log`: its
+-- messages by seq. `mb`, the mailbox: ids of unsettled turns, oldest first. `ver`: context versions. `txt`: texts.
+-- `pass`: the compaction pass in progress. `ix`: names of further keys, for an erase. `ev`: events. `gone`: the mark of
+-- an erase. `ready`: see ready.lua. Four prefixes begin the names of keys: of a turn, its stream, a summary, an
+-- operation.
 -- @include clock
 -- @keys c, log, mb, ver, txt, pass, ix, ev, gone, ready, turnPrefix, streamPrefix, summaryPrefix, operationPrefix

@@ -1,7 +1,7 @@
 -- @include conversation
 -- Makes the messages from seq `from` to the end of the log leave the context. The field `undo` lists their ranges until
--- a worker has made a version without them, the field `left` the newest ranges for readers of the log. Both fields are
--- staged.
+-- a worker has made a version without them. The field `left` lists the newest ranges for readers of the log. Both
+-- fields are staged.
 local MOST_LEFT = 64
 
 local function leave_context(from, why)

@@ -1,6 +1,6 @@
--- An open call is a tool call without a result: a field of the conversation, so a result costs the same for any number
--- of calls. The name is `o:` and our call id (c<seq>_<index>, safe inside JSON), the value the provider's id as JSON if
--- that differs. The field `open` counts them.
+-- An open call is a tool call without a result. It is a field of the conversation, so a result costs the same for any
+-- number of calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside JSON). Its value is the
+-- provider's id as JSON, if that differs. The field `open` counts the open calls.
 -- @include append
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 

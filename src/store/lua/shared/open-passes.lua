@@ -1,5 +1,5 @@
--- The sorted set `passes`, for gauges, has the compaction passes of a shard that wait for a worker or have one, by the
--- time of their request. Passes under review are not in it.
+-- The sorted set `passes` has the compaction passes of a shard that wait for a worker or have one, by the time of their
+-- request. Only gauges use it. Passes under review are not in it.
 -- @include ready
 -- @include record
 local open_passes = string.gsub(ready, 'ready$', 'passes')

@@ -1,3 +1,4 @@
+-- @include pass-owner
 -- @include wake
 -- @include events
 -- @include idle-ttl
@@ -33,4 +34,15 @@ end
 local function find_end(passId)
   local last, wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
   if last == passId then return { 'ended', is_awaited == '1' and wake or '' } end
+end
+
+-- Ends the open pass, because the live version is replaced without it. Returns 1 if a turn waited for the pass.
+local function supersede_pass(wake)
+  local passId = redis.call('HGET', pass, 'passId')
+  if not passId then return 0 end
+  supersede_owner()
+  local is_awaited = end_pass(passId, 'superseded', wake)
+  -- Without this, a repeated call of the pass's owner would report this end as its own.
+  drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
+  return is_awaited
 end

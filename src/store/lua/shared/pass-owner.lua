@@ -25,6 +25,15 @@ local function has_new_reasons(seen)
   return seen ~= '*' and redis.call('HGET', pass, 'reasons') ~= seen
 end
 
+-- True if the owner gave the pass back to `parked` (nil: to any job), and no other worker has claimed the pass since. A
+-- repeated call then gets the reply of its first attempt.
+local function has_given_back(passId, owner, parked)
+  local present_pass, present_owner, present_parked, parked_by =
+    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
+  local is_free = present_pass == passId and not present_owner and parked_by == owner
+  return is_free and (present_parked or nil) == parked
+end
+
 -- Gives the pass a lease, at whose end the pass is due again (I6).
 local function lease_pass(owner, leaseMs)
   local lease = now + tonumber(leaseMs)

@@ -37,8 +37,8 @@ local function drop_oldest(keep)
   collect_texts(read_numbers())
 end
 
--- Makes a version live. The next arguments are its number, its JSON, its tokens, bytes and last seq, tokens and bytes
--- of the log up to there, the number of versions to keep, and the event as counted pairs.
+-- Makes a version live. The next arguments are its number, its JSON, then its tokens, bytes and last seq. Tokens and
+-- bytes of the log up to there follow. The last are the number of versions to keep, and the event as counted pairs.
 local function put_version()
   local number, version = take(), take()
   local live_size = { take(), take(), take(), take(), take() }

@@ -1,5 +1,6 @@
--- The sorted set `ready` has the times in ms at which the sweeper must check the turns of a conversation (t|tenant|id),
--- its compaction pass (p|tenant|id), or a scheduled turn (d|tenant|id|turn). Ids hold no ':' and no '|'.
+-- The sorted set `ready` has the times in ms at which the sweeper must check something. Its members are t|tenant|id
+-- (the turns of a conversation), p|tenant|id (its compaction pass) and d|tenant|id|turn (a scheduled turn). Ids hold no
+-- ':' and no '|'.
 -- @include key-names
 local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id

@@ -11,13 +11,6 @@ local function await_review(owner, untilMs)
   remove_open_pass()
 end
 
--- True for a repeated call that has already left the pass to review.
-local function is_left_to_review(passId, owner)
-  local present_pass, present_owner, parked, parked_by =
-    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
-  return present_pass == passId and not present_owner and parked == REVIEW and parked_by == owner
-end
-
 -- Stores the outcome of the proposal for the caller that decided on it.
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')

@@ -9,13 +9,13 @@ local function add_spending(usage)
   for at = 1, #SPENT do is_spent = is_spent or tonumber(usage[at] or 0) > 0 end
   if not is_spent then return {} end
   local before = { string.match(value_of(record, 'spent') or '', '^(%d+) (%d+) (%d+) (%d+)$') }
-  local tenant = string.match(c, '^({[^}]+}:[^:]+:)c:') .. 'usage'
+  local tenant_usage = string.match(c, '^({[^}]+}:[^:]+:)c:') .. 'usage'
   local sums, values = {}, {}
   for at, name in ipairs(SPENT) do
     local amount = tonumber(usage[at] or 0)
     sums[at] = string.format('%.0f', tonumber(before[at] or 0) + amount)
     if amount > 0 then
-      redis.pcall('HINCRBY', tenant, name, string.format('%.0f', amount))
+      redis.pcall('HINCRBY', tenant_usage, name, string.format('%.0f', amount))
       values[#values + 1] = name
       values[#values + 1] = string.format('%.0f', amount)
     end
