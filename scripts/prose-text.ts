@@ -105,7 +105,11 @@ export function readLua(text: string): Prose[] {
     const comment = /^\s*--\s?(.*)$/.exec(line)?.[1];
     if (comment === undefined || comment.startsWith('@')) continue;
     const last = blocks.at(-1);
-    if (last !== undefined && index === lastLine + 1 && !/^(?:KEYS|ARGV|Reply|Returns?|Needs|Sets|Defines)\b/.test(comment)) {
+    if (
+      last !== undefined &&
+      index === lastLine + 1 &&
+      !/^(?:KEYS|ARGV|Reply|Returns?|Needs|Sets|Defines)\b/.test(comment)
+    ) {
       blocks[blocks.length - 1] = { line: last.line, text: `${last.text}\n${comment}` };
     } else blocks.push({ line: index + 1, text: comment });
     lastLine = index;

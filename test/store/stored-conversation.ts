@@ -110,7 +110,8 @@ export function readConversation(db: Database, ref: ConversationRef): StoredConv
       .filter((name) => name.startsWith(prefix))
       .map((name) => name.slice(prefix.length))
       .map((name) => [name, keyNamed(name)]);
-  const turns = keysOf('t:', (turn) => KEYSPACE.turn(ref, turn));
+  // The index also names turns that have expired.
+  const turns = keysOf('t:', (turn) => KEYSPACE.turn(ref, turn)).filter(([, key]) => db.get(key, 'hash') !== undefined);
   const summaries = keysOf('sum:', (hash) => KEYSPACE.summary(ref, hash));
   const decisions = keysOf('op:review:', (operation) => KEYSPACE.decision(ref, operation));
   return {
