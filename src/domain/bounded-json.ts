@@ -1,4 +1,4 @@
-import { type ErrorCode, TurnfoldError } from './errors.ts';
+import { type ErrorCode, fieldError } from './errors.ts';
 import { JSON_TEXT_BOUNDS, tooManyValues } from './json-text.ts';
 import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
@@ -41,7 +41,7 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
   const written = writeBoundedJson(value, bounds);
   if (written.status === 'written') return JSON.parse(written.json);
   const field = joinPath(at, written.path);
-  throw new TurnfoldError(written.code, `${field}: ${written.why}`, { field });
+  throw fieldError(written.code, field, written.why);
 }
 
 /** Boxed values are unwrapped: writing a boxed string of 5 MB key by key would block the event loop for 8 s. */

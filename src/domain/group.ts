@@ -1,4 +1,4 @@
-import { TurnfoldError } from './errors.ts';
+import { fieldError } from './errors.ts';
 import { forEachInSlices, type Interruptible, runToEnd } from './interruptible.ts';
 import type { Message, ToolCall } from './message.ts';
 
@@ -85,13 +85,7 @@ function addCall(
   const { id } = made.call;
   if (calls.has(id)) {
     const field = `messages[${position}].toolCalls[${index}].id`;
-    throw new TurnfoldError(
-      'duplicate_call',
-      `${field}: call id ${id} is used by two calls. Give each call its own id`,
-      {
-        field,
-      },
-    );
+    throw fieldError('duplicate_call', field, `call id ${id} is used by two calls. Give each call its own id`);
   }
   calls.set(id, made);
 }
@@ -100,19 +94,15 @@ function answerCall(calls: ReadonlyMap<string, MadeCall>, callId: string | undef
   const made = callId === undefined ? undefined : calls.get(callId);
   if (callId === undefined || made === undefined) {
     const field = `messages[${position}].toolCallId`;
-    throw new TurnfoldError(
+    throw fieldError(
       'orphan_result',
-      `${field}: no earlier message contains the tool call ${callId ?? '(no id given)'}, which this result answers`,
-      { field },
+      field,
+      `no earlier message contains the tool call ${callId ?? '(no id given)'}, which this result answers`,
     );
   }
   if (made.isAnswered) {
     const field = `messages[${position}].toolCallId`;
-    throw new TurnfoldError(
-      'duplicate_call',
-      `${field}: the tool call ${callId} already has a result. Send one result per call`,
-      { field },
-    );
+    throw fieldError('duplicate_call', field, `the tool call ${callId} already has a result. Send one result per call`);
   }
   made.isAnswered = true;
   return made;

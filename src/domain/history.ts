@@ -1,4 +1,4 @@
-import { TurnfoldError } from './errors.ts';
+import { fieldError } from './errors.ts';
 import { callIdAt } from './ids.ts';
 import type { Message, ToolCall } from './message.ts';
 
@@ -84,10 +84,10 @@ function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCa
   return calls.map((call, index) => {
     if (ids.has(call.id)) {
       const field = `${at}[${index}].id`;
-      throw new TurnfoldError(
+      throw fieldError(
         'duplicate_call',
-        `${field}: call id ${call.id} is used by two calls of this message. Give each call its own id`,
-        { field },
+        field,
+        `call id ${call.id} is used by two calls of this message. Give each call its own id`,
       );
     }
     ids.add(call.id);
@@ -105,7 +105,7 @@ function answerCall(message: Message, open: OpenCalls, answered: Set<string>, fi
       code === 'duplicate_call'
         ? `the tool call ${named} already has a result. Send one result per call`
         : `no earlier message has an unanswered tool call with the id ${named || '(no id given)'}`;
-    throw new TurnfoldError(code, `${field}: ${why}`, { field });
+    throw fieldError(code, field, why);
   }
   answered.add(named);
   return call.id === named ? message : { ...message, toolCallId: call.id };

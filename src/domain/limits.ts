@@ -1,4 +1,4 @@
-import { TurnfoldError } from './errors.ts';
+import { fieldError } from './errors.ts';
 import type { Policy } from './policy.ts';
 
 /** Limits of a model, in tokens. */
@@ -146,7 +146,7 @@ function showTokens(tokens: number): string {
 }
 
 function refuse(field: string, sum: string): never {
-  throw new TurnfoldError('invalid_policy', `${field}: ${sum}`, { field, details: { sum } });
+  throw fieldError('invalid_policy', field, sum, { details: { sum } });
 }
 
 function defined<T extends Record<string, number | undefined>>(values: T): { [K in keyof T]?: number } {

@@ -1,5 +1,5 @@
 import { writeBoundedJson } from './bounded-json.ts';
-import { TurnfoldError } from './errors.ts';
+import { fieldError, TurnfoldError } from './errors.ts';
 import { findUnreadable, isMapping, joinPath, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
@@ -144,6 +144,5 @@ function refusePolicy(at: string, why: string): PolicyExamination {
 }
 
 function refusal(at: string, why: string): TurnfoldError {
-  const field = joinPath(at, []);
-  return new TurnfoldError('invalid_policy', `${field}: ${why}`, { field });
+  return fieldError('invalid_policy', joinPath(at, []), why);
 }

@@ -1,5 +1,5 @@
 import { copyBoundedJson } from './bounded-json.ts';
-import { TurnfoldError } from './errors.ts';
+import { fieldError } from './errors.ts';
 import { parseJsonText } from './json-text.ts';
 import { isMapping } from './parse.ts';
 
@@ -13,12 +13,11 @@ const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 /** JSON with sorted keys, so that equal data has equal hashes. @throws invalid_input, message_too_large */
 export function writeTurnContext(context: unknown, field = 'context'): string {
   const copy = copyBoundedJson(context, field, CONTEXT_BOUNDS);
-  if (!isMapping(copy)) throw new TurnfoldError('invalid_input', `${field}: expected a JSON object`, { field });
+  if (!isMapping(copy)) throw fieldError('invalid_input', field, 'expected a JSON object');
   const json = JSON.stringify(sortKeys(copy));
   const bytes = Buffer.byteLength(json);
   if (bytes <= MAX_CONTEXT_BYTES) return json;
-  const message = `${field}: ${bytes} bytes as JSON exceed the limit of ${MAX_CONTEXT_BYTES} bytes`;
-  throw new TurnfoldError('message_too_large', message, { field });
+  throw fieldError('message_too_large', field, `${bytes} bytes as JSON exceed the limit of ${MAX_CONTEXT_BYTES} bytes`);
 }
 
 export function readTurnContext(json: string | undefined): TurnContext {

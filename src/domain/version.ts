@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boundedList, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
-import { TurnfoldError } from './errors.ts';
+import { fieldError } from './errors.ts';
 import { addWeights, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
@@ -196,10 +196,11 @@ export function checkHead(
   { head: last, version }: { readonly head: number; readonly version: Version },
 ): void {
   if (Number.isInteger(head) && head >= version.base && head <= last) return;
-  throw new TurnfoldError(
+  throw fieldError(
     'invalid_input',
-    `head: must be a log position from ${version.base} to ${last} for context version ${version.number}, got ${head}`,
-    { field: 'head', details: { head, version: version.number, base: version.base, last } },
+    'head',
+    `must be a log position from ${version.base} to ${last} for context version ${version.number}, got ${head}`,
+    { details: { head, version: version.number, base: version.base, last } },
   );
 }
 
@@ -213,12 +214,10 @@ export function checkNumber({
 }): void {
   if (version.number === expectedVersion + 1) return;
   const field = 'version.number';
-  throw new TurnfoldError(
+  throw fieldError(
     'conflict',
-    `${field}: version ${version.number} is not the next one after the current version ${expectedVersion}`,
-    {
-      field,
-      details: { expectedVersion, number: version.number },
-    },
+    field,
+    `version ${version.number} is not the next one after the current version ${expectedVersion}`,
+    { details: { expectedVersion, number: version.number } },
   );
 }

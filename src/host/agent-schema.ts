@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Agent, ON_CANCEL } from '../domain/agent.ts';
 import { boundedList } from '../domain/bounded-schemas.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { gateSettingsSchema } from '../domain/gate.ts';
 import { idSchema } from '../domain/ids.ts';
 import { ENCODINGS } from '../domain/model.ts';
@@ -111,10 +111,14 @@ export function readAgents(values: unknown): ReadAgents {
     const why = Array.isArray(values)
       ? 'expected at least one agent in the list'
       : 'expected a list of agents, such as [defineAgent({…})]';
-    return { agents: [], warnings: [], problems: [refuse('agents', why)] };
+    return { agents: [], warnings: [], problems: [fieldError('invalid_config', 'agents', why)] };
   }
   if (values.length > MAX_AGENTS) {
-    return { agents: [], warnings: [], problems: [refuse('agents', `expected at most ${MAX_AGENTS} agents`)] };
+    return {
+      agents: [],
+      warnings: [],
+      problems: [fieldError('invalid_config', 'agents', `expected at most ${MAX_AGENTS} agents`)],
+    };
   }
   const names = new Set<unknown>();
   const read = values.map((value: unknown, index): ReadAgents => {
@@ -170,10 +174,7 @@ function nameOf(value: unknown): string | undefined {
 
 function checkName(name: string, taken: ReadonlySet<unknown>): TurnfoldError[] {
   const field = `agents.${clipText(name, NAME_CHARACTERS)}`;
-  if (!idSchema.safeParse(name).success) return [refuse(field, "an agent's name must match [A-Za-z0-9_.-]{1,128}")];
-  return taken.has(name) ? [refuse(field, 'two agents have this name. Rename one of them')] : [];
-}
-
-function refuse(field: string, why: string): TurnfoldError {
-  return new TurnfoldError('invalid_config', `${field}: ${why}`, { field });
+  if (!idSchema.safeParse(name).success)
+    return [fieldError('invalid_config', field, "an agent's name must match [A-Za-z0-9_.-]{1,128}")];
+  return taken.has(name) ? [fieldError('invalid_config', field, 'two agents have this name. Rename one of them')] : [];
 }

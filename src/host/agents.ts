@@ -66,8 +66,7 @@ async function prepareOne(
 
 function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
   const field = cause.field === undefined ? prefix : `${prefix}.${cause.field}`;
-  const details = cause.details === undefined ? {} : { details: cause.details };
-  return new TurnfoldError(cause.code, `${prefix}: ${cause.message}`, { field, ...details, cause });
+  return new TurnfoldError(cause.code, `${prefix}: ${cause.message}`, { field, details: cause.details, cause });
 }
 
 /**

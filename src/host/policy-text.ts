@@ -33,6 +33,6 @@ export function placeError(error: TurnfoldError, document: YamlDocument, name: s
   return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {
     cause: error,
     ...(field !== undefined && { field: place?.written ?? field }),
-    ...(details !== undefined && { details }),
+    details,
   });
 }

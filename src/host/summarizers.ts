@@ -1,4 +1,4 @@
-import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
 import type { Policy, PolicyModel } from '../domain/policy.ts';
 import type { Summarizer } from '../domain/summarizer.ts';
@@ -102,5 +102,5 @@ function resolveNamed(given: string | PolicyModel, field: string): Model {
 }
 
 function refuse(field: string, why: string, cause?: TurnfoldError): TurnfoldError {
-  return new TurnfoldError('invalid_policy', `${field}: ${why}`, { field, ...(cause !== undefined && { cause }) });
+  return fieldError('invalid_policy', field, why, { cause });
 }

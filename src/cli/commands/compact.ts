@@ -1,4 +1,4 @@
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
 import { type CompactedConversation, compactConversation } from '../../evaluation/compact.ts';
 import { weighConversation } from '../../evaluation/offline-agent.ts';
@@ -38,11 +38,7 @@ function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined)
   if (summarizer === undefined) return policy;
   if (summarizer === 'structural') return { ...policy, summarizer };
   const field = '--summarizer';
-  throw new TurnfoldError(
-    'invalid_input',
-    `${field}: expected structural. To use models, name them in the policy file`,
-    { field },
-  );
+  throw fieldError('invalid_input', field, 'expected structural. To use models, name them in the policy file');
 }
 
 const KIND_WIDTH = 'summarize'.length;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import type { Role } from '../../domain/message.ts';
 import { readConversationLine } from '../../wire/histories/conversation-line.ts';
@@ -46,13 +46,8 @@ export async function loadPlaybackScript(line: string, number: number): Promise<
   const conversation = readConversationLine(line, number);
   const playback = playBack(conversation);
   if (playback.turns.length === 0) {
-    throw new TurnfoldError(
-      'invalid_input',
-      'messages: playback needs at least one user message, but the conversation has none',
-      {
-        field: 'messages',
-      },
-    );
+    const why = 'playback needs at least one user message, but the conversation has none';
+    throw fieldError('invalid_input', 'messages', why);
   }
   const counter = await loadTokenCounter('o200k_base');
   const weights = await Promise.all(

@@ -1,5 +1,5 @@
 import type { Durability } from '../../domain/durability.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import type { RedisTls } from '../../store/redis/address.ts';
 import { findMisfit } from '../../store/redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
@@ -12,13 +12,7 @@ export function readDurability(source: SettingSource): Durability | undefined {
   if (replicas === 0 && fsync === 'none') return undefined;
   if (replicas === 0 && fsync === 'replica') {
     const field = 'TURNFOLD_DURABLE_REPLICAS';
-    throw new TurnfoldError(
-      'invalid_config',
-      `${field}: must be 1 or more, because TURNFOLD_DURABLE_FSYNC is replica`,
-      {
-        field,
-      },
-    );
+    throw fieldError('invalid_config', field, 'must be 1 or more, because TURNFOLD_DURABLE_FSYNC is replica');
   }
   return { replicas, timeoutMs, ...(fsync !== 'none' && { fsync }) };
 }
@@ -40,5 +34,5 @@ export function readRedisTls(source: SettingSource): RedisTls | undefined {
   const misfit = findMisfit(tls);
   if (misfit === undefined) return tls;
   const { field } = findText(source, TLS_SETTINGS[misfit.field]);
-  throw new TurnfoldError('invalid_config', `${field}: ${misfit.message}`, { field });
+  throw fieldError('invalid_config', field, misfit.message);
 }

@@ -1,4 +1,4 @@
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { SETTINGS, type SettingName, type SettingValue, settingOf } from './settings.ts';
 
 export interface SettingSource {
@@ -20,7 +20,7 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
   const { text, field } = findText(source, name);
   const result = SETTINGS[name].schema.safeParse(text);
   if (result.success) return result.data as SettingValue<Name>;
-  throw new TurnfoldError('invalid_config', `${field}: ${result.error.issues[0]?.message ?? 'invalid'}`, { field });
+  throw fieldError('invalid_config', field, result.error.issues[0]?.message ?? 'invalid');
 }
 
 export function findText(source: SettingSource, name: SettingName): FoundText {
@@ -39,13 +39,9 @@ export function findVariable({ env, readFile }: SettingSource, name: string, has
   try {
     text = readFile(path).trim();
   } catch (cause) {
-    throw new TurnfoldError('invalid_config', `${field}: cannot read the file that this variable names`, {
-      field,
-      cause,
-    });
+    throw fieldError('invalid_config', field, 'cannot read the file that this variable names', { cause });
   }
-  if (text === '')
-    throw new TurnfoldError('invalid_config', `${field}: the file that this variable names is empty`, { field });
+  if (text === '') throw fieldError('invalid_config', field, 'the file that this variable names is empty');
   return { text, origin: 'file', field };
 }
 

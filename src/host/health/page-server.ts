@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type AllowedHosts, explainForeignHost, isAllowedHost, readAllowedHosts } from '../../domain/allowed-hosts.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 
 export interface PageContent {
   readonly status?: number;
@@ -56,7 +56,7 @@ export async function servePages(options: PageServerOptions): Promise<PageServer
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
-    throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
+    throw fieldError('invalid_config', field, `the address cannot be bound: ${why}`, { cause });
   }
   // Without a listener, an `error` event would end the worker, e.g. if file descriptors run out.
   server.on('error', () => undefined);
