@@ -48,9 +48,13 @@ export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.s
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** For an error with a code, an unexpected error (EX_SOFTWARE), and a Redis that refuses the client (EX_CONFIG). */
+/**
+ * Exit codes for an error with a code, an unexpected error (EX_SOFTWARE of sysexits), a process that had to abort work at
+ * its shutdown deadline (EX_TEMPFAIL), and a Redis that refuses the client (EX_CONFIG).
+ */
 const FAILED = 1;
 const BROKEN = 70;
+export const CUT_OFF = 75;
 export const MISCONFIGURED = 78;
 const STACK_CHARACTERS = 16_000;
 

@@ -1,4 +1,4 @@
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import type { Model, ModelProfile } from '../domain/model.ts';
 import type { ModelOptions } from '../domain/model-options.ts';
 import { anthropicModel } from '../providers/anthropic/anthropic-model.ts';
@@ -41,18 +41,9 @@ interface Route {
 export function resolveModel(name: string, given: ResolveOptions = {}): Model {
   const { catalogue, profile: changes, settings, apiKey, apiKeyVariable, baseUrl, ...options } = given;
   const [, provider = '', model = ''] = /^([^/]+)\/(.+)$/.exec(name) ?? [];
-  const route = findRoute(provider, settings);
-  const { format, setting } = route;
-  const profile = { ...findProfile(route.maker, model, catalogue), ...changes };
-  const key = apiKey ?? (apiKeyVariable === undefined ? setting.apiKey : readProviderKey(apiKeyVariable));
-  if (key === undefined || key === '') {
-    const variable = apiKeyVariable ?? setting.keyVariable;
-    throw refuse(variable, `not set, but ${name} needs an API key. Set this variable or ${variable}_FILE`);
-  }
-  const address = baseUrl ?? setting.baseUrl;
-  if (address !== undefined && !/^https?:\/\/./i.test(address))
-    throw refuse('baseUrl', 'expected an address that begins with http:// or https://');
-  const connection = { profile, apiKey: key, ...(address !== undefined && { baseUrl: address }) };
+  const { format, maker, setting, ...route } = findRoute(provider, settings);
+  const profile = { ...findProfile(maker, model, catalogue), ...changes };
+  const connection = { profile, ...readConnection(name, setting, { apiKey, apiKeyVariable, baseUrl }) };
   if (format === 'anthropic') return anthropicModel({ ...options, ...connection });
   if (format === 'openai-chat') {
     const { outputCapField = route.outputCapField } = options;
@@ -63,6 +54,26 @@ export function resolveModel(name: string, given: ResolveOptions = {}): Model {
   return responsesModel({ ...options, ...connection, isReasoning });
 }
 
+interface Connection {
+  readonly apiKey: string;
+  readonly baseUrl?: string;
+}
+
+type GivenConnection = { readonly [Name in 'apiKey' | 'apiKeyVariable' | 'baseUrl']: string | undefined };
+
+function readConnection(name: string, setting: ProviderSetting, given: GivenConnection): Connection {
+  const { apiKeyVariable: variable, baseUrl = setting.baseUrl } = given;
+  const { apiKey = variable === undefined ? setting.apiKey : readProviderKey(variable) } = given;
+  if (apiKey === undefined || apiKey === '') {
+    const missing = variable ?? setting.keyVariable;
+    const why = `not set, but ${name} needs an API key. Set this variable or ${missing}_FILE`;
+    throw fieldError('invalid_config', missing, why);
+  }
+  if (baseUrl === undefined) return { apiKey };
+  if (/^https?:\/\/./i.test(baseUrl)) return { apiKey, baseUrl };
+  throw fieldError('invalid_config', 'baseUrl', 'expected an address that begins with http:// or https://');
+}
+
 function findRoute(provider: string, given: ProviderSettings | undefined): Route {
   const settings = given ?? readProviderSettings();
   if (provider === 'anthropic') return { format: 'anthropic', maker: provider, setting: settings.anthropic };
@@ -71,12 +82,12 @@ function findRoute(provider: string, given: ProviderSettings | undefined): Route
   const { providers } = CATALOGUE_DATA;
   const listed = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
   if (listed === undefined)
-    throw refuse('model', `expected anthropic/…, openai/…, openai-chat/… or ${Object.keys(providers).join('/…, ')}/…`);
+    throw fieldError(
+      'invalid_config',
+      'model',
+      `expected anthropic/…, openai/…, openai-chat/… or ${Object.keys(providers).join('/…, ')}/…`,
+    );
   const { keyVariable, baseUrl, outputCapField } = listed;
   const setting = { keyVariable, baseUrl, apiKey: readProviderKey(keyVariable) };
   return { format: 'openai-chat', maker: provider, setting, outputCapField };
-}
-
-function refuse(field: string, why: string): TurnfoldError {
-  return new TurnfoldError('invalid_config', `${field}: ${why}`, { field });
 }

@@ -58,34 +58,15 @@ interface OpenResources {
 export async function startRoles(parts: RoleParts, open: OpenResources): Promise<Workers> {
   const { settings, onEvent, metrics, closers } = parts;
   const { worker, connected, wakes, pages, shutdown, loop, handlers, inbox } = open;
-  const { store, checkServer, database } = connected;
+  const { store, checkServer } = connected;
   const { stuckMs, shutdownMs } = settings;
-  const presence = new Presence(
-    {
-      worker,
-      roles: settings.roles,
-      startedAt: systemClock.now(),
-      agents: settings.agents.map(({ name }) => name),
-    },
-    { store: connected.presence, timers: systemTimers, clock: systemClock, onEvent },
-  );
-  await presence.start();
-  closers.add(() => presence.end());
+  const presence = await startPresence(parts, open);
   const workers = openRoles(settings, { ...handlers, inbox }, onEvent);
   closers.add(async () => {
     shutdown.begin(shutdownMs, systemTimers);
     await stopWork(workers, handlers.sweeper);
   });
-  const databaseChecks = new DatabaseChecks({
-    watch: database,
-    timers: systemTimers,
-    onEvent,
-    // No work of this process may continue in a database that the process cannot use.
-    onIncompatible: () => void closers.close(),
-  });
-  databaseChecks.start();
-  connected.onReconnect(() => void databaseChecks.checkNow());
-  closers.add(async () => databaseChecks.stop());
+  const databaseChecks = startDatabaseChecks(parts, connected);
   const lease = new MeasuringLease(connected.measures, worker);
   closers.add(() => lease.end());
   metrics.measure(createMeasures(lease, open));
@@ -109,6 +90,35 @@ export async function startRoles(parts: RoleParts, open: OpenResources): Promise
       return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },
   };
+}
+
+async function startPresence({ settings, onEvent, closers }: RoleParts, open: OpenResources): Promise<Presence> {
+  const presence = new Presence(
+    {
+      worker: open.worker,
+      roles: settings.roles,
+      startedAt: systemClock.now(),
+      agents: settings.agents.map(({ name }) => name),
+    },
+    { store: open.connected.presence, timers: systemTimers, clock: systemClock, onEvent },
+  );
+  await presence.start();
+  closers.add(() => presence.end());
+  return presence;
+}
+
+function startDatabaseChecks({ onEvent, closers }: RoleParts, connected: ConnectedStore): DatabaseChecks {
+  const checks = new DatabaseChecks({
+    watch: connected.database,
+    timers: systemTimers,
+    onEvent,
+    // No work of this process may continue in a database that the process cannot use.
+    onIncompatible: () => void closers.close(),
+  });
+  checks.start();
+  connected.onReconnect(() => void checks.checkNow());
+  closers.add(async () => checks.stop());
+  return checks;
 }
 
 /** ms to wait for a running sweep. An aborted one leaves work that it has already rescheduled to the next sweep. */

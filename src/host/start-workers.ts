@@ -98,13 +98,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
   const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
-  const factorOf: FactorOf = (model, initial) => calibrations.factorOf(model, initial);
-  const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
-  // Only the summarization role needs the summarizers and their API keys.
-  const summarized = settings.roles.includes('summarization') ? agents.all : [];
-  const summarizers = await createSummarizers(summarized, settings.summarizers, tracing);
-  const shadowed = settings.shadow && (await prepareShadow(settings.agents, settings.shadow, factorOf));
-
+  const prepared = await preparePolicies(startup, (model, initial) => calibrations.factorOf(model, initial));
   const onError = reportTo(onEvent);
   const pages = await openWorkerPages(settings.metrics);
   closers.add(() => pages.close());
@@ -122,13 +116,11 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   const loop = watchLoop(startup, { worker });
   const shutdown = new Shutdown();
   const ports = {
+    ...prepared,
     worker,
     store,
     wakes,
-    agents,
     calibrations,
-    summarizers,
-    shadowed,
     loop,
     onEvent,
     onContent,
@@ -150,6 +142,15 @@ async function openWorkers(startup: Startup): Promise<Workers> {
     handlers: createHandlers(ports),
     inbox: openInbox(ports),
   });
+}
+
+async function preparePolicies({ settings, tracing }: Startup, factorOf: FactorOf) {
+  const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
+  // Only the summarization role needs the summarizers and their API keys.
+  const summarized = settings.roles.includes('summarization') ? agents.all : [];
+  const summarizers = await createSummarizers(summarized, settings.summarizers, tracing);
+  const shadowed = settings.shadow && (await prepareShadow(settings.agents, settings.shadow, factorOf));
+  return { agents, summarizers, shadowed };
 }
 
 function openInbox({ store, wakes, tracing, agents }: HandlerParts): InboxHandler {

@@ -20,6 +20,7 @@ import { createHealthPages } from '../../host/health/worker-pages.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
 import { listenForSignals } from '../interruption.ts';
+import { CUT_OFF } from '../output.ts';
 import { explainOutage, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
 import { checkServedHost, limitCallers, type ServedHostOptions } from '../served-host.ts';
@@ -33,9 +34,6 @@ interface ServeCommandOptions extends ServedHostOptions {
   readonly inspect?: true;
   readonly metricsPort: number;
 }
-
-/** Exit code (EX_TEMPFAIL of sysexits) if requests were cut off at the deadline. */
-const CUT_OFF_EXIT_CODE = 75;
 
 type Client = Awaited<ReturnType<typeof openClient>>;
 
@@ -82,7 +80,7 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   logger.info({ signal }, 'HTTP server stopping');
   const outcome = await server.close(shutdownMs);
   logger.info({ outcome }, 'HTTP server stopped');
-  return outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE;
+  return outcome === 'closed' ? 0 : CUT_OFF;
 }
 
 function checkOptions({ page, ...host }: ServeCommandOptions): void {

@@ -14,7 +14,7 @@ import { flushSpans } from '../../telemetry/traces.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import { readRoles } from '../option-values.ts';
-import { MISCONFIGURED, type Output, reportError } from '../output.ts';
+import { CUT_OFF, MISCONFIGURED, type Output, reportError } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
 import { explainOutage, explainRefusal } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
@@ -25,9 +25,6 @@ interface WorkerOptions {
   readonly policy?: string;
   readonly shadow?: string;
 }
-
-/** Exit code (EX_TEMPFAIL of sysexits) if the deadline aborted some work, which other workers will continue. */
-const CUT_OFF_EXIT_CODE = 75;
 
 /** Runs until SIGTERM or SIGINT. Then hands back turns, so that other workers continue them. */
 export async function runWorker({ output }: CommandContext, options: WorkerOptions): Promise<number> {
@@ -42,22 +39,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const secrets = listSecrets(readEnvironment());
   const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
   const { interruption } = listenForSignals(true);
-  const denied = Promise.withResolvers<'denied' | 'incompatible'>();
-  const report = foldOutages({
-    logger,
-    listener: logEvents(logger),
-    explain: (error) => explainOutage(error, location),
-    untilBack: async (kind) => {
-      await waitUntilWritable(location, kind === 'full');
-      reconnectRefused();
-    },
-    onDenied: () => denied.resolve('denied'),
-  });
-  const onEvent: EventListener = (event) => {
-    report(event);
-    const isIncompatible = event.type === 'worker_failed' && event.where === 'database';
-    if (isIncompatible && isTurnfoldError(event.error, 'incompatible_store')) denied.resolve('incompatible');
-  };
+  const { onEvent, refused } = logWorker(logger, location);
   const started = startWorkers({
     ...config,
     redisUrl,
@@ -77,16 +59,36 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   // A start waits for Redis without a time limit. A signal ends this wait at once, because the worker owns no turn yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
-  const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
-  const isRefused = why === 'denied' || why === 'incompatible';
-  logger.info(isRefused ? { why } : { signal: why }, 'worker stopping');
+  const end = await Promise.race([interruption.then(({ signal }) => ({ signal })), refused]);
+  logger.info(end, 'worker stopping');
   const outcome = (await workers?.close()) ?? 'closed';
   await flushSpans();
   logger.info({ outcome }, 'worker stopped');
   // Aborted work may still run. Its leases lapse, and other workers continue it.
   await setImmediate();
-  if (isRefused) process.exit(MISCONFIGURED);
-  process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
+  if ('why' in end) process.exit(MISCONFIGURED);
+  process.exit(outcome === 'closed' ? 0 : CUT_OFF);
+}
+
+/** Logs events, and each outage once. `refused` resolves if this process can never use its Redis. */
+function logWorker(logger: ReturnType<typeof createLogger>, location: RedisLocation) {
+  const { promise: refused, resolve } = Promise.withResolvers<{ readonly why: 'denied' | 'incompatible' }>();
+  const report = foldOutages({
+    logger,
+    listener: logEvents(logger),
+    explain: (error) => explainOutage(error, location),
+    untilBack: async (kind) => {
+      await waitUntilWritable(location, kind === 'full');
+      reconnectRefused();
+    },
+    onDenied: () => resolve({ why: 'denied' }),
+  });
+  const onEvent: EventListener = (event) => {
+    report(event);
+    const isIncompatible = event.type === 'worker_failed' && event.where === 'database';
+    if (isIncompatible && isTurnfoldError(event.error, 'incompatible_store')) resolve({ why: 'incompatible' });
+  };
+  return { onEvent, refused };
 }
 
 /** How long a refusal by one Cluster node or Sentinel is ignored, because another node may accept the client. */
