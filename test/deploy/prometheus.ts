@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { hasApt, openApt } from '../../src/host/local-redis/debian-package.ts';
+import { DebianPackages, hasApt } from '../../src/host/local-redis/debian-package.ts';
 import { findOnPath } from '../../src/host/local-redis/local-server.ts';
 import { launchServer } from '../../src/host/local-redis/server-process.ts';
 import { findFreePort } from '../chaos/ports.ts';
@@ -53,7 +53,7 @@ async function fillCache(name: string, folder: string, program: string): Promise
   const staging = await mkdtemp(join(parent, '.staging-'));
   try {
     const signal = AbortSignal.timeout(DOWNLOAD_MS);
-    const apt = openApt(staging, { env: process.env, signal, log: () => undefined });
+    const apt = new DebianPackages(staging, { env: process.env, signal, log: () => undefined });
     const [file = ''] = await apt.download([name]);
     const tree = join(staging, 'tree');
     await apt.unpack(file, tree);

@@ -47,14 +47,14 @@ async function fillCache(folder: string, request: SourceRequest): Promise<void> 
   try {
     request.log(`downloading ${PACKAGE} of this distribution into ${folder}`);
     const tree = join(staging, 'tree');
-    await unpackServer(tree, openApt(staging, request));
+    await unpackServer(tree, new DebianPackages(staging, request));
     await publish(tree, folder);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
 }
 
-async function unpackServer(tree: string, apt: ReturnType<typeof openApt>): Promise<void> {
+async function unpackServer(tree: string, apt: DebianPackages): Promise<void> {
   let wanted = [PACKAGE];
   const seen = new Set<string>();
   for (let depth = 0; depth < MAX_DEPENDENCY_DEPTH && wanted.length > 0; depth++) {
@@ -120,66 +120,75 @@ export function hasApt(): boolean {
   return TOOLS.every((tool) => existsSync(`/usr/bin/${tool}`));
 }
 
-/** Opens the packages of the distribution, whose signatures apt verifies. Writes only into `folder`. */
-export function openApt(folder: string, { env, signal, log }: Pick<SourceRequest, 'env' | 'signal' | 'log'>) {
-  let listOptions: string[] = [];
+/** Packages of the distribution, whose signatures apt verifies. Writes only into `folder`. */
+export class DebianPackages {
+  readonly #folder: string;
+  readonly #request: Pick<SourceRequest, 'env' | 'signal' | 'log'>;
+  #listOptions: string[] = [];
 
-  async function runTool(tool: (typeof TOOLS)[number], args: readonly string[], cwd = folder): Promise<string> {
-    const toolEnv = { ...env, PATH: SYSTEM_PATH, LC_ALL: 'C' };
-    const limits = { signal, timeout: TOOL_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
-    return (await run(`/usr/bin/${tool}`, [...args], { env: toolEnv, cwd, ...limits })).stdout;
+  constructor(folder: string, request: Pick<SourceRequest, 'env' | 'signal' | 'log'>) {
+    this.#folder = folder;
+    this.#request = request;
   }
 
-  async function runApt(args: readonly string[], cwd?: string): Promise<void> {
-    const options = [...NETWORK_OPTIONS, ...listOptions].flatMap((setting) => ['-o', setting]);
-    await runTool('apt-get', [...options, ...args], cwd);
+  async download(names: readonly string[]): Promise<string[]> {
+    const { signal } = this.#request;
+    try {
+      if (this.#listOptions.length > 0) return await this.#tryDownload(names);
+      return await this.#tryDownload(names).catch(async () => {
+        signal.throwIfAborted();
+        await this.#fetchOwnLists();
+        return await this.#tryDownload(names);
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new SourceUnavailableError(`apt-get cannot download ${names.join(', ')}: ${describeToolError(error)}`);
+    }
   }
 
-  async function tryDownload(names: readonly string[]): Promise<string[]> {
-    const into = await mkdtemp(join(folder, 'debs-'));
-    await runApt(['download', ...names], into);
+  async unpack(file: string, into: string): Promise<void> {
+    await this.#run('dpkg-deb', ['-x', file, into]);
+  }
+
+  async listMissingDependencies(file: string): Promise<string[]> {
+    const names = parseDependencies(await this.#run('dpkg-deb', ['-f', file, 'Pre-Depends', 'Depends']));
+    const missing = await Promise.all(names.map(async (name) => ((await this.#isInstalled(name)) ? [] : [name])));
+    return missing.flat();
+  }
+
+  async #tryDownload(names: readonly string[]): Promise<string[]> {
+    const into = await mkdtemp(join(this.#folder, 'debs-'));
+    await this.#runApt(['download', ...names], into);
     return (await readdir(into)).map((name) => join(into, name));
   }
 
   /** Downloads package lists into `folder`, because the lists of the system belong to root. */
-  async function fetchOwnLists(): Promise<void> {
-    const lists = join(folder, 'lists');
-    const cache = join(folder, 'cache');
+  async #fetchOwnLists(): Promise<void> {
+    const lists = join(this.#folder, 'lists');
+    const cache = join(this.#folder, 'cache');
     await mkdir(join(lists, 'partial'), { recursive: true });
     await mkdir(join(cache, 'archives', 'partial'), { recursive: true });
-    listOptions = [`Dir::State::Lists=${lists}`, `Dir::Cache=${cache}`];
-    log('fetching package lists, because the system has none or old ones');
-    await runApt(['update']);
+    this.#listOptions = [`Dir::State::Lists=${lists}`, `Dir::Cache=${cache}`];
+    this.#request.log('fetching package lists, because the system has none or old ones');
+    await this.#runApt(['update']);
   }
 
-  async function isInstalled(name: string): Promise<boolean> {
-    const query = runTool('dpkg-query', ['-W', '-f', '${db:Status-Status}\\n', name]);
+  async #isInstalled(name: string): Promise<boolean> {
+    const query = this.#run('dpkg-query', ['-W', '-f', '${db:Status-Status}\\n', name]);
     return (await query.catch(() => '')).split('\n').includes('installed'); // dpkg exits with 1 for an unknown name
   }
 
-  return {
-    async download(names: readonly string[]): Promise<string[]> {
-      try {
-        if (listOptions.length > 0) return await tryDownload(names);
-        return await tryDownload(names).catch(async () => {
-          signal.throwIfAborted();
-          await fetchOwnLists();
-          return tryDownload(names);
-        });
-      } catch (error) {
-        signal.throwIfAborted();
-        throw new SourceUnavailableError(`apt-get cannot download ${names.join(', ')}: ${describeToolError(error)}`);
-      }
-    },
-    async unpack(file: string, into: string): Promise<void> {
-      await runTool('dpkg-deb', ['-x', file, into]);
-    },
-    async listMissingDependencies(file: string): Promise<string[]> {
-      const names = parseDependencies(await runTool('dpkg-deb', ['-f', file, 'Pre-Depends', 'Depends']));
-      const missing = await Promise.all(names.map(async (name) => ((await isInstalled(name)) ? [] : [name])));
-      return missing.flat();
-    },
-  };
+  async #runApt(args: readonly string[], cwd?: string): Promise<void> {
+    const options = [...NETWORK_OPTIONS, ...this.#listOptions].flatMap((setting) => ['-o', setting]);
+    await this.#run('apt-get', [...options, ...args], cwd);
+  }
+
+  async #run(tool: (typeof TOOLS)[number], args: readonly string[], cwd = this.#folder): Promise<string> {
+    const { env, signal } = this.#request;
+    const limits = { signal, timeout: TOOL_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
+    const toolEnv = { ...env, PATH: SYSTEM_PATH, LC_ALL: 'C' };
+    return (await run(`/usr/bin/${tool}`, [...args], { env: toolEnv, cwd, ...limits })).stdout;
+  }
 }
 
 /** `Depends: libc6 (>= 2.34), a:any | b` gives libc6 and a: the first alternative is the distribution's choice. */
