@@ -1,8 +1,6 @@
-import { collectDefaultMetrics } from 'prom-client';
 import { toSeconds } from './catalogue/metric-spec.ts';
-import { createGauge, createInstrument, openRegistry } from './instruments.ts';
+import { createGauge, createInstrument, type MetricsPage, openPage, openRegistry } from './instruments.ts';
 import { HTTP_METRICS } from './metric-catalogue.ts';
-import type { MetricsPage } from './metrics.ts';
 
 export interface HttpMetrics {
   /** Records a request. `operation` is undefined if no route matched. */
@@ -21,12 +19,11 @@ export function createHttpMetrics(readOpenReaders: () => number, prefix?: string
   const counter = createInstrument(requests, registry);
   const histogram = createInstrument(requestSeconds, registry);
   createGauge(readers, registry, async (gauge) => gauge.set(readOpenReaders()));
-  collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
   return {
     record: ({ operation = 'none', status, durationMs }) => {
       counter.inc({ operation, status: String(status) });
       histogram.observe({ operation }, toSeconds(durationMs));
     },
-    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    render: openPage(registry),
   };
 }

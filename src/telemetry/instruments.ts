@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { DEFAULT_PREFIX } from '../domain/namespace.ts';
 import { METRICS, type MetricSpec } from './metric-catalogue.ts';
 
@@ -13,6 +13,30 @@ export function openRegistry(prefix = DEFAULT_PREFIX): Registry {
   const registry = new Registry();
   if (prefix !== DEFAULT_PREFIX) registry.setDefaultLabels({ prefix });
   return registry;
+}
+
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/**
+ * Adds Node's event-loop lag, heap and garbage collection. Concurrent scrapes share one rendering: 500 renderings at
+ * once would block the process for a second.
+ */
+export function openPage(registry: Registry): () => Promise<MetricsPage> {
+  collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
+  const render = async (): Promise<MetricsPage> => ({
+    contentType: registry.contentType,
+    body: await registry.metrics(),
+  });
+  let rendering: Promise<MetricsPage> | undefined;
+  return () => {
+    rendering ??= render().finally(() => {
+      rendering = undefined;
+    });
+    return rendering;
+  };
 }
 
 export type Instruments = { readonly [Key in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[Key]> };

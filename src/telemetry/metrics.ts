@@ -1,7 +1,7 @@
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { EventListener } from '../domain/events.ts';
 import { countEvents } from './event-catalogue.ts';
-import { createGauge, createInstruments, openRegistry } from './instruments.ts';
+import { createGauge, createInstruments, type MetricsPage, openPage, openRegistry } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
@@ -17,11 +17,6 @@ export interface MetricsOptions {
   readonly onEvent?: EventListener;
 }
 
-export interface MetricsPage {
-  readonly contentType: string;
-  readonly body: string;
-}
-
 export interface Metrics {
   readonly listener: EventListener;
   /** Registry of this worker alone, because the metrics of two workers in one process would collide. */
@@ -32,7 +27,6 @@ export interface Metrics {
   render(): Promise<MetricsPage>;
 }
 
-/** Metrics of one worker process, with Node's event-loop lag, heap and garbage collection. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency, prefix } = options;
   const registry = openRegistry(prefix);
@@ -48,20 +42,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       },
     });
   if (concurrency !== undefined) showConcurrency(registry, concurrency);
-  collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
-  const render = shareRendering(async () => ({ contentType: registry.contentType, body: await registry.metrics() }));
-  return { listener, registry, measure, render };
-}
-
-/** Concurrent scrapes share one rendering. 500 renderings at once would block the process for a second. */
-function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
-  let rendering: Promise<MetricsPage> | undefined;
-  return () => {
-    rendering ??= render().finally(() => {
-      rendering = undefined;
-    });
-    return rendering;
-  };
+  return { listener, registry, measure, render: openPage(registry) };
 }
 
 function showConcurrency(registry: Registry, concurrency: Readonly<Record<string, number>>): void {
