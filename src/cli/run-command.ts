@@ -22,9 +22,18 @@ export interface WordingContext extends CommandContext {
   readonly wordError: (error: unknown) => unknown;
 }
 
-export interface ConversationOptions {
-  readonly tenant: string;
+export interface JsonOption {
   readonly json?: boolean;
+}
+
+export interface ConversationOptions extends JsonOption {
+  readonly tenant: string;
+}
+
+export interface ListOptions extends JsonOption {
+  /** Absent: all tenants. */
+  readonly tenant?: string;
+  readonly limit: number;
 }
 
 /** Gets arguments and options as commander parsed them, and returns the exit code. */

@@ -4,20 +4,12 @@ import { SCOPES } from '../../domain/access-key.ts';
 import { webhookEventSchema } from '../../domain/webhook.ts';
 import { readNames, readPeriod } from '../option-values.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
-import type { AccessContext } from '../run-command.ts';
+import type { AccessContext, ConversationOptions, JsonOption, ListOptions } from '../run-command.ts';
 import { formatMinute, formatTable, writeTable } from '../table.ts';
 
-interface JsonOption {
-  readonly json?: boolean;
-}
+type TenantOptions = Pick<ListOptions, 'tenant' | 'json'>;
 
-interface ListOptions extends JsonOption {
-  /** Absent: all tenants. */
-  readonly tenant?: string;
-}
-
-interface CreateKeyOptions extends JsonOption {
-  readonly tenant: string;
+interface CreateKeyOptions extends ConversationOptions {
   readonly scopes: string;
   readonly expires?: string;
   readonly name?: string;
@@ -55,7 +47,7 @@ function printIssued(output: Output, { key, token }: IssuedKey, isJson: boolean 
   output.note('Store the token now. It is not shown again.');
 }
 
-export async function listKeys({ client, output }: AccessContext, { tenant, json }: ListOptions): Promise<number> {
+export async function listKeys({ client, output }: AccessContext, { tenant, json }: TenantOptions): Promise<number> {
   const keys = await client.keys.list({ tenant });
   if (json) for (const key of keys) writeJson(output, key);
   else printTable(output, [KEY_HEADING, ...keys.map(describeKey)], 'no access keys');
@@ -81,8 +73,7 @@ function describeKey(key: AccessKeyView): string[] {
   return [id, tenant, scopes.join(','), state, at(createdAt), at(expiresAt), at(usedAt), name];
 }
 
-interface AddWebhookOptions extends JsonOption {
-  readonly tenant: string;
+interface AddWebhookOptions extends ConversationOptions {
   readonly events?: string;
   readonly agent?: string;
 }
@@ -105,7 +96,10 @@ export async function addWebhook(
   return 0;
 }
 
-export async function listWebhooks({ client, output }: AccessContext, { tenant, json }: ListOptions): Promise<number> {
+export async function listWebhooks(
+  { client, output }: AccessContext,
+  { tenant, json }: TenantOptions,
+): Promise<number> {
   const webhooks = await client.webhooks.list({ tenant });
   if (json) for (const webhook of webhooks) writeJson(output, webhook);
   else printTable(output, [WEBHOOK_HEADING, ...webhooks.map(describeWebhook)], 'no webhooks');

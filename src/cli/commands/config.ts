@@ -17,10 +17,10 @@ import {
   type PolicySource,
   placeAgentError,
 } from '../policy-file.ts';
-import type { CommandContext } from '../run-command.ts';
+import type { CommandContext, JsonOption } from '../run-command.ts';
 
 /** @returns the exit code: 1 if a setting is invalid */
-export function printConfig({ output }: CommandContext, { json }: { readonly json?: boolean }): number {
+export function printConfig({ output }: CommandContext, { json }: JsonOption): number {
   const settings = showSettings(readEnvironment());
   const width = Math.max(...settings.map(({ name }) => name.length));
   const lines = settings.map(
@@ -41,12 +41,11 @@ export function printSchema({ output }: CommandContext, of = 'settings'): number
   return 0;
 }
 
-interface CheckOptions {
+interface CheckOptions extends JsonOption {
   readonly policy?: string;
   readonly shadow?: string;
   readonly agents?: string;
   readonly roles: string;
-  readonly json?: boolean;
 }
 
 interface Report {

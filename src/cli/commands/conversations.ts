@@ -11,19 +11,15 @@ import type {
 } from '../../api/client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import { writeJson, writeResult } from '../output.ts';
-import type { ClientContext, ConversationOptions } from '../run-command.ts';
+import type { ClientContext, ConversationOptions, ListOptions } from '../run-command.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall, describeOpen } from '../turn-text.ts';
 
-interface ListOptions {
-  /** Absent: all tenants. */
-  readonly tenant?: string;
+interface PageOptions extends ListOptions {
   readonly after?: string;
-  readonly limit: number;
-  readonly json?: boolean;
 }
 
-type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
+type ConversationsOptions = PageOptions & Pick<ConversationsInput, 'agent' | 'state'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
 const AGENT_WIDTH = 16;
@@ -57,7 +53,7 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
   ];
 }
 
-type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
+type WaitingOptions = PageOptions & Pick<WaitingInput, 'for'>;
 
 const WIDTH = 100;
 

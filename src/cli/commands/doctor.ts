@@ -7,13 +7,12 @@ import { listProfiles } from '../../host/retirements.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
 import { COMMAND_WAIT_MS, explainOutage, waitForRedis } from '../redis-outage.ts';
-import type { CommandContext } from '../run-command.ts';
+import type { CommandContext, JsonOption } from '../run-command.ts';
 
-interface DoctorCommandOptions {
+interface DoctorCommandOptions extends JsonOption {
   readonly redis?: string;
   readonly providers?: boolean;
   readonly agents?: string;
-  readonly json?: boolean;
 }
 
 /** @returns the exit code: 1 if a check failed, 0 if there are only warnings */
@@ -45,10 +44,7 @@ function writeFinding(output: Output, { name, state, what, remedy }: Finding, wi
   if (remedy !== undefined) output.line(`${' '.repeat('warning'.length)}  ${' '.repeat(width)}  → ${remedy}`);
 }
 
-export async function showQuarantined(
-  { output }: CommandContext,
-  { json }: { readonly json?: boolean },
-): Promise<number> {
+export async function showQuarantined({ output }: CommandContext, { json }: JsonOption): Promise<number> {
   const records = await inspectQuarantine(
     (inspection, shards) => inspection.listQuarantined(shards),
     accessFor(output),

@@ -5,7 +5,7 @@ import type { OnBusy } from '../../domain/turn.ts';
 import { readTextFile } from '../files.ts';
 import { parsePeriod, readContextOption, readMetadataOption, readPeriod } from '../option-values.ts';
 import { writeResult } from '../output.ts';
-import type { ClientContext, ConversationOptions } from '../run-command.ts';
+import type { ClientContext, ConversationOptions, ListOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeOpen } from '../turn-text.ts';
 import { renameField } from '../typed-errors.ts';
 import { type FollowOptions, showTurn } from './follow-turn.ts';
@@ -150,14 +150,10 @@ export async function enqueue(
   return 0;
 }
 
-interface FailedOptions {
-  /** Absent: all tenants. */
-  readonly tenant?: string;
+interface FailedOptions extends ListOptions {
   readonly code?: string;
   /** An age (`90s`, `30m`, `2h`, `7d`) or a date. */
   readonly since?: string;
-  readonly limit: number;
-  readonly json?: boolean;
 }
 
 export async function showFailed({ client, output }: ClientContext, options: FailedOptions): Promise<number> {

@@ -10,7 +10,7 @@ import { eachConversation } from '../conversation-file.ts';
 import { nameFile, readTextFile } from '../files.ts';
 import { readFormat } from '../option-values.ts';
 import { reportError, writeJson, writeResult } from '../output.ts';
-import type { CommandContext } from '../run-command.ts';
+import type { CommandContext, JsonOption } from '../run-command.ts';
 
 interface RenderOptions {
   readonly format: string;
@@ -36,9 +36,8 @@ export async function renderFile(
   });
 }
 
-interface ValidateOptions {
+interface ValidateOptions extends JsonOption {
   readonly format: string;
-  readonly json?: boolean;
 }
 
 /** Exit codes. A script can distinguish a request that breaks rules (1) from a file without a request (2). */
@@ -85,7 +84,7 @@ const encodingSchema = z.enum(['o200k_base', 'cl100k_base']);
 export async function countFile(
   { output }: CommandContext,
   path: string,
-  options: { readonly encoding: string; readonly json?: boolean },
+  options: JsonOption & { readonly encoding: string },
 ): Promise<number> {
   const counter = await loadTokenCounter(parseInput(encodingSchema, options.encoding, '--encoding'));
   const tokens = await counter.count(await readTextFile(path));
