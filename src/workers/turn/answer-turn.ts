@@ -1,5 +1,5 @@
 import { nameConversation } from '../../domain/ids.ts';
-import { isLost, type TurnLease } from '../../domain/lease.ts';
+import { isLost } from '../../domain/lease.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
@@ -9,7 +9,7 @@ import { type SoloHold, waitWithin } from '../solo-lock.ts';
 import { Ending, LostTurn, TurnTimeout } from './ending.ts';
 import { recordModelAnswer } from './model-answer.ts';
 import { askModel } from './model-request.ts';
-import { PieceStream, type StreamedTurn } from './piece-stream.ts';
+import { PieceStream } from './piece-stream.ts';
 import {
   compactHere,
   countAgain,
@@ -38,7 +38,7 @@ import {
   type TurnEnd,
 } from './turn-states.ts';
 
-/** ms that a turn waits to be alone in the process. After that, another process may try the turn. */
+/** Longest wait in ms of a suspect turn to be alone in the process. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
 
 export interface OpenDelivery {
@@ -46,14 +46,11 @@ export interface OpenDelivery {
   readonly settings: TurnSettings;
   readonly context: ContextCache;
   hold: SoloHold | undefined;
-  /** False at the limit of the delivery. The next turn then gets a wake instead. */
+  /** False once the delivery has used up its turns or its time. The settlement then adds a wake for the next turn. */
   mayClaimNext(): boolean;
 }
 
-/**
- * Answers a claimed turn.
- * @returns the next turn, if the settlement of this turn claimed it
- */
+/** @returns the next turn of the conversation, if the settlement of this turn claimed it */
 export async function answerClaimedTurn(
   delivery: OpenDelivery,
   claimed: ClaimedTurn,
@@ -80,9 +77,7 @@ export async function answerClaimedTurn(
   }
 }
 
-/**
- * Hands the turn back, and abandons work that did not end in time. Without its lease that work can write nothing more.
- */
+/** Hands the turn back without waiting for its work. Without the lease, that work writes nothing more. */
 async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
   work.ending.abort(cause);
   ports.shutdown.noteCutOff();
@@ -114,17 +109,29 @@ async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<Cl
   return await conclude(run, end, await endTurn(ports, ended));
 }
 
-/** Does what follows the end of a turn. @returns the next turn, if the settlement claimed it */
+/**
+ * Does what follows a settled turn. An error here must not reach that turn, or the next one, which may be claimed.
+ * @returns the next turn, if the settlement claimed it
+ */
 async function conclude(
   run: RunningTurn,
   end: TurnEnd,
   { next, conversation }: Awaited<ReturnType<typeof endTurn>>,
 ): Promise<ClaimedTurn | undefined> {
+  const { ports, journal, claimed } = run;
+  const { lease } = claimed;
   if (end.kind !== 'completed' && end.kind !== 'failed') return next;
-  if (end.leaves !== undefined && next === undefined) await undoLeft(run.ports, run.claimed.lease);
-  if (end.step !== undefined && conversation !== undefined) run.journal.adoptOutcome(end.step, conversation);
-  // Messages that leave make the context smaller than the state here shows. The next turn checks the thresholds.
-  return end.kind === 'completed' && end.leaves === undefined ? await requestPassAfter(run, next) : next;
+  if (end.step !== undefined && conversation !== undefined) journal.adoptOutcome(end.step, conversation);
+  try {
+    // Messages that leave make the context smaller than the journal's state shows. The next turn checks the thresholds.
+    if (end.leaves === undefined) return end.kind === 'completed' ? await requestPassAfter(run, next) : next;
+    if (next === undefined) await undoSettled(ports, lease);
+  } catch (error) {
+    // The next turn repeats this work. An erased conversation (`LostTurn`) needs none.
+    if (!(error instanceof LostTurn))
+      ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
+  }
+  return next;
 }
 
 function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prepared: PreparedAgent): RunningTurn {
@@ -134,23 +141,15 @@ function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prep
   // A turn that recorded an outcome did not crash its worker at once. So other work may run beside the turn again.
   const onOutcome = (): void => delivery.hold?.admitOthers();
   const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
-  const stream = new PieceStream({ ...ports, lease: ending.lease, countText: textCounter(prepared) });
+  // A cancel logs the streamed text with its tokens. The first piece counts with the delimiters of its message.
+  const countText = async (text: string, at: number): Promise<number> =>
+    at > 0 ? await prepared.counter.count(text) : (await prepared.weigh({ role: 'assistant', content: text })).tokens;
+  const streamed = { ...ports, lease: ending.lease, ...(prepared.agent.onCancel !== 'discard' && { countText }) };
+  const stream = new PieceStream(streamed);
   return { claimed, prepared, turnContext: {}, journal, context, ending, stream, ports, settings };
 }
 
-/** Counts streamed text. The first piece of a text counts with the delimiters of its message. */
-function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
-  if (prepared.agent.onCancel === 'discard') return undefined;
-  return async (text, at) => {
-    if (at > 0) return await prepared.counter.count(text);
-    return (await prepared.weigh({ role: 'assistant', content: text })).tokens;
-  };
-}
-
-/**
- * Runs the turn until its end.
- * @throws LostTurn if the lease was lost. StoppedWork if the worker stops.
- */
+/** @throws LostTurn if the lease was lost. StoppedWork if the worker stops. */
 async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   const { ending, ports, prepared, claimed, settings } = run;
   const rules = {
@@ -224,37 +223,20 @@ async function becomeAlone(delivery: OpenDelivery, ending: Ending): Promise<bool
   return true;
 }
 
-async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
-  try {
-    await undoSettled(ports, lease);
-  } catch (error) {
-    // The next turn removes these messages from the context. An erased conversation has no such messages.
-    if (error instanceof LostTurn) return;
-    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
-  }
-}
-
 /**
- * Requests a pass if a threshold is met. If the worker crashes before that, the next turn's threshold check requests
- * the pass.
- * An error here must reach neither the settled turn nor the next turn, which this delivery owns already.
- * @returns the next turn with the id of that pass, because the turn was claimed before the pass was requested
+ * Requests a pass if a threshold is met. After a crash before this, the next turn's threshold check requests it.
+ * @returns the next turn, whose state was read before the pass was requested, with the id of that pass
  */
 async function requestPassAfter(
   { claimed, prepared, journal, ports }: RunningTurn,
   next: ClaimedTurn | undefined,
 ): Promise<ClaimedTurn | undefined> {
   const { conversation } = claimed.lease;
-  try {
-    const { calibration } = prepared.overhead;
-    const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
-    if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
-    if (reasons.length === 0) return next;
-    const answer = await requestPass(ports, conversation, { reasons, calibration });
-    if (next === undefined || answer.status === 'gone') return next;
-    return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
-  } catch (error) {
-    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
-    return next;
-  }
+  const { calibration } = prepared.overhead;
+  const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
+  if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
+  if (reasons.length === 0) return next;
+  const answer = await requestPass(ports, conversation, { reasons, calibration });
+  if (next === undefined || answer.status === 'gone') return next;
+  return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
 }

@@ -7,10 +7,7 @@ import { type DeferredWritePorts, deferWrite } from '../deferred-write.ts';
 import { type Shutdown, StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
-/**
- * Thrown if the lease was lost, or was not renewed in time (`expired`). An error is needed, because an aborted call can
- * end in no other way.
- */
+/** Thrown into all work on a turn once its lease was lost, or was not renewed in time (`expired`). */
 export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
 
@@ -29,10 +26,7 @@ export class StepTimeout extends Error {
   }
 }
 
-/**
- * Ends the turn, because a step took longer than the time that the turn had left. The outcome of the step is not
- * recorded.
- */
+/** A call took longer than the time that the turn had left. The turn ends without the outcome of that call. */
 export class TurnTimeout extends StepTimeout {}
 
 export interface EndingOptions extends DeferredWritePorts {
@@ -47,8 +41,8 @@ export interface EndingOptions extends DeferredWritePorts {
 type Stoppable = ReturnType<Timers['after']>;
 
 /**
- * Everything that can end the work on a claimed turn before the work ends by itself: one signal, aborted once with its
- * cause. Every model and tool call of the turn gets the signal, and every write checks it.
+ * Everything that can end the work on a claimed turn from outside. One signal is aborted once, with its cause. Every
+ * model and tool call of the turn gets the signal, and every write checks it.
  *
  * ```
  * cause         aborted by                                            the delivery then
@@ -61,8 +55,6 @@ type Stoppable = ReturnType<Timers['after']>;
  * A canceled turn ends as a lost turn: the cancel raised the epoch, and the next heartbeat or write reports the loss.
  * Two other ends concern one call only: its own timeout, and a stopping worker that aborts its calls but still records
  * their answers.
- *
- * An earlier design wrapped the call once for each cause, which put seven functions on the stack of every model call.
  */
 export class Ending {
   readonly lease: TurnLease;
@@ -87,13 +79,13 @@ export class Ending {
     this.#expiry = this.#expireLater();
   }
 
-  /** Ends the turn with a cause. If it has ended already, the first cause remains. */
+  /** Ends the work on the turn. If the work has ended already, the first cause remains. */
   abort(cause: unknown): void {
     this.stop();
     this.#work.abort(cause);
   }
 
-  /** Stops the heartbeats. The work continues. */
+  /** Stops renewing the lease. The work continues. */
   stop(): void {
     this.#isStopped = true;
     this.#heartbeat.stop();
@@ -108,18 +100,15 @@ export class Ending {
     this.#limit?.stop();
   }
 
-  /**
-   * Throws if the turn has ended.
-   * @throws the cause of the end. StoppedWork if the stopping worker aborts its calls.
-   */
+  /** @throws the cause of the turn's end, or StoppedWork if the stopping worker aborts its calls */
   throwIfEnded(): void {
     this.signal.throwIfAborted();
     if (this.callsEnd.aborted) throw new StoppedWork();
   }
 
   /**
-   * Runs one model or tool call until it ends, times out (`StepTimeout`), or its turn ends (the cause). A call that
-   * ignores its signal is abandoned, and its outcome is ignored.
+   * Runs one model or tool call until it ends, times out (`StepTimeout`) or its turn ends. A call that ignores its
+   * signal is abandoned.
    */
   async call<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { timers, loop } = this.#ports;
@@ -148,8 +137,7 @@ export class Ending {
   }
 
   /**
-   * Sends a write under the lease, and repeats it while Redis refuses writes.
-   * @throws LostTurn if the lease was lost
+   * Sends a write under the lease, and repeats it while Redis refuses writes. @throws LostTurn if the lease was lost
    */
   async write<Result extends { readonly status: string }>(
     write: DeferredWrite,
@@ -161,10 +149,7 @@ export class Ending {
     return result as Exclude<Result, Lost>; // TypeScript does not narrow a type parameter
   }
 
-  /**
-   * Renews the lease. Throws if the store does not answer. The lease stays valid until it lapses, and the next
-   * heartbeat may succeed.
-   */
+  /** Throws if the store does not answer. The lease stays valid until it lapses, and the next heartbeat may succeed. */
   async #renew(): Promise<void> {
     const { status } = await this.#ports.turns.heartbeat(this.lease);
     if (this.#isStopped) return;
@@ -183,8 +168,8 @@ export class Ending {
   }
 
   /**
-   * Called when the lease has lapsed by this process's clock. After a block of the event loop, asks the store first:
-   * the lease thread may have renewed the lease.
+   * Called when the lease has lapsed by this process's clock. After a blocked event loop, the store decides: the thread
+   * that renews leases may have renewed this one.
    */
   #expire(): void {
     const { timers, loop, heartbeatMs, leaseMs } = this.#ports;

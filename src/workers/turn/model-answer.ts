@@ -15,7 +15,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
-/** Text of a refusal that has none. Providers refuse later requests with an empty message. */
+/** Stands for the text of a refusal without text. Providers refuse later requests that contain an empty message. */
 const EMPTY_REFUSAL = '(empty)';
 
 /** An answer that cannot be recorded. `why` names the wrong field, but never its content. */
@@ -28,21 +28,21 @@ type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
-/** A counted request. `countFault`: why the provider's count is not used. */
+/** The tokens of a sent request by turnfold's count. `countFault`: why the provider's count of it is not used. */
 interface JudgedRequest extends CountedRequest {
   readonly countFault?: CountFault;
 }
 
 interface SentRequest extends JudgedRequest {
   readonly key: string;
-  /** Last seq of the log, from which the ids of new tool calls are derived. */
+  /** Last seq of the log. The ids of new tool calls are derived from the seq of their message. */
   readonly head: number;
   /** Version that was sent. The provider's count applies only to this version and `fingerprint`. */
   readonly version: number;
   readonly fingerprint?: string | undefined;
 }
 
-/** Records the answer of a model call. A final answer is left to the settlement of the turn. */
+/** Records the answer of a model call. A final answer is recorded by the settlement of the turn instead. */
 export async function recordModelAnswer(
   run: RunningTurn,
   { key, tokens, answer, sent }: RunState<'record'>,
@@ -51,7 +51,7 @@ export async function recordModelAnswer(
   const { head } = journal.conversation;
   const { fingerprint } = prepared.overhead;
   const judged = await judgeCount(run, answer, sent.messages);
-  const read = await readAnswer(answer, { key, head, version: sent.version, fingerprint, ...judged }, prepared);
+  const read = await readModelAnswer(answer, { key, head, version: sent.version, fingerprint, ...judged }, prepared);
   if (read.status === 'unusable') return read;
   const { message, outcome: made } = read;
   const outcome = { ...made, requestTokens: tokens };
@@ -82,8 +82,8 @@ function findRepair(
 }
 
 /**
- * Compares the provider's count with turnfold's own. A count that no tokenizer could give is reported and not used. If
- * the provider cuts requests without an error, a pass makes the context smaller than the part that the provider reads.
+ * Compares the provider's count of a request with turnfold's own. A count that no tokenizer could give is reported and
+ * not used. Some providers cut long requests without an error. Then a pass makes the context fit what they read.
  */
 async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: readonly Message[]): Promise<JudgedRequest> {
   const { journal, prepared, ports, ending } = run;
@@ -98,8 +98,7 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
   if (reported === undefined) return counted;
   const countFault = findCountFault(reported, counted, size, prepared.overhead);
   const model = answer.model ?? profile.id;
-  // A count that is too large may still be right. A single such count moves the factor only a little, but several move
-  // it further.
+  // A count that is too large may still be right. One such count moves the calibration factor only a little.
   if (countFault === undefined || countFault === 'excess') {
     void ports.calibrations.observe(model, reported, counted.countedTokens);
   }
@@ -120,8 +119,7 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
   return { ...counted, countFault };
 }
 
-/** Reads an answer: gives the tool calls ids that are unique in the log, and counts the message. */
-export async function readAnswer(
+export async function readModelAnswer(
   answer: ModelAnswer,
   request: SentRequest,
   { weigh, agent, facts }: Pick<PreparedAgent, 'weigh' | 'agent' | 'facts'>,
@@ -138,13 +136,14 @@ export async function readAnswer(
       why: `the answer has ${weighed.bytes} bytes, but the limit of a message is ${MAX_MESSAGE_BYTES} bytes`,
     };
   }
+  const usage = toTurnUsage(answer.usage, profile);
   const recorded = {
     key,
     expectedHead: head,
     closes: [],
     answeredVersion: version,
     requestFacts: facts,
-    ...readUsage(answer, profile),
+    ...(usage && { usage }),
   };
   const { toolCalls = [] } = message;
   const { end = 'complete' } = answer;
@@ -161,11 +160,6 @@ export async function readAnswer(
     message,
     outcome: { ...recorded, messages: [weighed, ...results], opens: [], end, ...anchor },
   };
-}
-
-function readUsage(answer: ModelAnswer, profile: ModelProfile): Pick<StepOutcome, 'usage'> {
-  const usage = toTurnUsage(answer.usage, profile);
-  return usage === undefined ? {} : { usage };
 }
 
 function readAnchor(
@@ -186,10 +180,7 @@ const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
   refusal: 'the answer ended in a refusal before this call was complete. The call was not run.',
 };
 
-/**
- * Result for an incomplete call, which never runs: its truncated arguments may be valid JSON with another meaning, such
- * as half a list.
- */
+/** Result for an incomplete call. The call never runs: its cut arguments may be valid JSON with another meaning. */
 function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };
 }

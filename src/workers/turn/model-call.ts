@@ -32,14 +32,10 @@ interface ModelCall {
   readonly run: RunningTurn;
   readonly model: Model;
   readonly request: Omit<ModelRequest, 'signal'> & Required<Listeners>;
-  /** True if compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
 }
 
-/**
- * Calls the model of a step.
- * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
- */
+/** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
 export async function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { run, model, isCompacted, request } = call;
   const { ending, ports, settings } = run;
@@ -61,10 +57,7 @@ export async function callModel(call: ModelCall): Promise<ModelCallResult> {
   });
 }
 
-/**
- * Calls the model, whose code turnfold does not trust.
- * @throws ModelError for every error and every malformed answer
- */
+/** Calls the model, which may be any code. @throws ModelError for every error and every malformed answer */
 function generateWith({ run: { ending, ports }, model }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
   return async (signal: AbortSignal): Promise<ModelAnswer> => {
     const request = { ...observed, signal };
@@ -138,7 +131,7 @@ function outcomeOf(error: unknown, ending: Ending): ModelOutcome {
 
 type CalledEvent = Extract<WorkerEvent, { readonly type: 'model_called' }>;
 
-/** How a call ended. If it ended without token usage, the usage is what the model reported last. */
+/** How a call ended. Without `usage`, the usage that the model reported last during the call counts. */
 interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | 'code' | 'retryAfterMs'> {
   readonly usage: ModelUsage | undefined;
 }

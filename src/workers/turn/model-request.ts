@@ -29,8 +29,8 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
       model: withContents(prepared.agent, { tenant, conversation: id }),
       request: {
         ...describeRequest(run, state, sent),
-        onText: (piece) => stream.addText(piece),
-        onReasoning: (piece) => stream.addReasoning(piece),
+        onText: (piece) => stream.addText('text', piece),
+        onReasoning: (piece) => stream.addText('reasoning', piece),
         onToolCall: (piece) => stream.addCall(piece),
         onPassedOver: () => {
           void stream.end();
@@ -45,7 +45,7 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
       const asked = { version, isUnanswered: isUnanswered(journal.conversation, version) };
       return { ...result, ...asked, waits: journal.waitsOf(state.key), retryAfterMs, random: Math.random() };
     }
-    // The stream ends before the settlement, which refuses later pieces. Pieces of other steps may arrive later.
+    // The stream of a final answer ends before the settlement, which refuses later pieces.
     if (result.answer.toolCalls.length === 0) await stream.end();
     return { ...result, sent };
   } finally {
@@ -54,8 +54,8 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
 }
 
 /**
- * Requests a pass in the background, except while a model thinks: such a pass could only end without a result. The end
- * of the turn then requests the pass.
+ * Requests a pass that runs while the turn continues. While a model thinks between tool calls, a pass could do nothing,
+ * so the end of the turn requests it.
  */
 async function requestSoftPass(
   run: RunningTurn,
@@ -88,9 +88,7 @@ function describeRequest(
   };
 }
 
-/**
- * Adds fields that help a provider to cache the request, and to find who misuses the model. Names are sent as hashes.
- */
+/** Fields that help a provider to cache the request and to find who misuses a model. Ids are sent as hashes. */
 export function hintProvider(
   { agent, policy }: Pick<PreparedAgent, 'agent' | 'policy'>,
   conversation: ConversationRef,
@@ -114,7 +112,7 @@ function identify(by: SafetyIdentifier, { tenant, id }: ConversationRef, context
 
 const PARALLEL_LOADS = 8;
 
-/** Replaces references in requests by contents. The log keeps the references, so that large contents stay out of it. */
+/** Replaces references in requests by the contents that `loadContent` returns. The log keeps the references. */
 function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
   const { model } = agent;
   if (agent.loadContent === undefined) return model;
@@ -138,9 +136,9 @@ async function loadContents(
   const references = new Map(request.messages.flatMap(listReferences).map((content) => [content.reference, content]));
   if (references.size === 0) return request;
   const parts = new Map<string, unknown>();
-  const waiting = [...references.values()];
+  const waiting = references.values();
   const loadNext = async (): Promise<void> => {
-    for (let content = waiting.shift(); content !== undefined; content = waiting.shift()) {
+    for (const content of waiting) {
       signal.throwIfAborted();
       parts.set(content.reference, await loadPart(content, load, { ...context, signal }));
     }
@@ -154,10 +152,7 @@ function listReferences(message: Message): ContentReference[] {
   return readParts(message).flatMap((part) => (part.kind === 'reference' ? [part] : []));
 }
 
-/**
- * Loads the content of one reference.
- * @throws ModelError if the content cannot be loaded now, so that the turn tries again later
- */
+/** @throws ModelError: `retry` if `loadContent` throws, so that the turn tries again later */
 async function loadPart(content: ContentReference, load: Load, context: LoadContext): Promise<unknown> {
   const { mediaType, name } = content;
   let loaded: unknown;

@@ -9,7 +9,7 @@ import type { Timers } from '../timers.ts';
 
 /** ms between two batches of pieces. The first batch is sent at once. */
 export const FLUSH_MS = 50;
-/** Number of characters that are sent without waiting. Also the size of the largest batch. */
+/** Characters that are sent without waiting for `FLUSH_MS`. Also the size of the largest batch. */
 export const FLUSH_CHARACTERS = 16_384;
 export const ASK_MS = 250;
 export const RETRY_MS = 1_000;
@@ -32,7 +32,7 @@ interface StreamedStep {
 /**
  * Sends the pieces that models write to the stream of one turn, if a client follows the turn. Otherwise asks Redis for
  * a follower at the start and the first piece of each call, then every 250 ms. A failure of the stream never fails the
- * turn, because readers complete each step from the log (I18).
+ * turn, because readers get each complete message from the log (I18).
  */
 export class PieceStream {
   readonly #turn: StreamedTurn;
@@ -62,16 +62,17 @@ export class PieceStream {
   }
 
   /** Calls at the same time share one question. Separate questions would wait for the reply to the first. */
-  async #ask(): Promise<void> {
-    this.#asking ??= this.#askOnce().finally(() => {
-      this.#asking = undefined;
-    });
-    await this.#asking;
-  }
-
-  async #askOnce(): Promise<void> {
-    const { conversation, turn } = this.#turn.lease;
-    if (await this.#turn.streams.isFollowed(conversation, turn)) this.#isFollowed = true;
+  #ask(): Promise<void> {
+    const { streams, lease } = this.#turn;
+    this.#asking ??= streams
+      .isFollowed(lease.conversation, lease.turn)
+      .then((isFollowed) => {
+        this.#isFollowed ||= isFollowed;
+      })
+      .finally(() => {
+        this.#asking = undefined;
+      });
+    return this.#asking;
   }
 
   async #countText(batch: readonly StreamPiece[]): Promise<Pick<PieceBatch, 'textTokens'>> {
@@ -103,10 +104,7 @@ export class PieceStream {
   }
 }
 
-/**
- * Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, and not more numerous.
- * At the end only the rest of the reasoning is sent, because readers get everything else from the recorded step.
- */
+/** Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, not more numerous. */
 class CallStream {
   readonly #stream: PieceStream;
   readonly #step: StreamedStep;
@@ -123,13 +121,8 @@ class CallStream {
     this.#attempt = attempt;
   }
 
-  addText(piece: string): void {
-    this.#pieces.addText(piece);
-    this.#proceed();
-  }
-
-  addReasoning(piece: string): void {
-    this.#pieces.addReasoning(piece);
+  addText(kind: TextKind, piece: string): void {
+    this.#pieces.addText(kind, piece);
     this.#proceed();
   }
 
@@ -139,8 +132,8 @@ class CallStream {
   }
 
   /**
-   * Ends the stream of this call. Later pieces of a call that ignores its signal are dropped. Resolves once the rest of
-   * the reasoning is sent, because the settlement refuses later pieces, or after 50 ms.
+   * Drops later pieces, of a call that ignores its signal. Text and calls are not completed, because readers get them
+   * from the log. Resolves once the rest of the reasoning is sent, or after 50 ms.
    */
   async end(): Promise<void> {
     if (this.#isEnded) return;
@@ -188,6 +181,8 @@ class CallStream {
   }
 }
 
+type TextKind = 'reasoning' | 'text';
+
 interface Growing {
   written: string;
   /** Number of characters of `written` that are in the stream. */
@@ -200,23 +195,18 @@ interface GrowingCall extends Growing {
   isSent: boolean;
 }
 
-/**
- * Keeps all pieces of one call until the call ends. So a late reader gets the text from its start, and a refused batch
- * can be sent again.
- */
+/** All pieces of one call. They are kept until the call ends, for late readers and for refused batches. */
 class CallPieces {
-  readonly #text: Growing = { written: '', sent: 0 };
-  readonly #reasoning: Growing = { written: '', sent: 0 };
+  readonly #texts: Readonly<Record<TextKind, Growing>> = {
+    reasoning: { written: '', sent: 0 },
+    text: { written: '', sent: 0 },
+  };
   readonly #calls = new Map<number, GrowingCall>();
   #characters = 0;
   #sent = 0;
 
-  addText(piece: string): void {
-    this.#grow(this.#text, piece);
-  }
-
-  addReasoning(piece: string): void {
-    this.#grow(this.#reasoning, piece);
+  addText(kind: TextKind, piece: string): void {
+    this.#grow(this.#texts[kind], piece);
   }
 
   addCall({ call, name, arguments: text }: ToolCallPiece): void {
@@ -234,7 +224,8 @@ class CallPieces {
   }
 
   get hasUnsentReasoning(): boolean {
-    return this.#reasoning.sent < this.#reasoning.written.length;
+    const { sent, written } = this.#texts.reasoning;
+    return sent < written.length;
   }
 
   next(most: number): StreamPiece[] {
@@ -245,8 +236,7 @@ class CallPieces {
       if (text !== '') pieces.push(make(text, growing.sent));
       left -= text.length;
     };
-    take(this.#reasoning, (text, at) => ({ kind: 'reasoning', at, text }));
-    take(this.#text, (text, at) => ({ kind: 'text', at, text }));
+    for (const kind of ['reasoning', 'text'] as const) take(this.#texts[kind], (text, at) => ({ kind, at, text }));
     for (const growing of this.#calls.values()) {
       if (left <= 0) break;
       const { call, name, isSent } = growing;
@@ -264,14 +254,10 @@ class CallPieces {
         this.#sent += piece.name.length;
         continue;
       }
-      const growing = piece.kind === 'arguments' ? this.#calls.get(piece.call) : this.#growing(piece.kind);
+      const growing = piece.kind === 'arguments' ? this.#calls.get(piece.call) : this.#texts[piece.kind];
       if (growing !== undefined) growing.sent += piece.text.length;
       this.#sent += piece.text.length;
     }
-  }
-
-  #growing(kind: 'text' | 'reasoning'): Growing {
-    return kind === 'text' ? this.#text : this.#reasoning;
   }
 
   #grow(growing: Growing, piece: string): void {
@@ -286,7 +272,7 @@ class CallPieces {
   }
 }
 
-/** The next piece, which never ends within a surrogate pair: UTF-8, which Redis stores, cannot encode half a pair. */
+/** The next piece. It never ends within a surrogate pair, because Redis stores UTF-8, which has no half pairs. */
 function cut({ written, sent }: Growing, most: number): string {
   const text = written.slice(sent, sent + Math.max(most, 0));
   const last = text.charCodeAt(text.length - 1);

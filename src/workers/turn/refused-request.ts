@@ -37,7 +37,7 @@ export async function requestUnderLease({ ending, ports, prepared }: RunningTurn
   return answer.passId;
 }
 
-/** Completes the open pass, or a new pass, within this turn. The step does not wait for a pass again. */
+/** Compacts within the turn: completes the open pass, or a new pass, without the summaries that are missing. */
 export async function compactHere(
   run: RunningTurn,
   { key, need, isLastResort }: RunState<'compact'>,
@@ -59,10 +59,7 @@ export async function noteRefusal(
   return { need: { reasons: ['overflow'], refusedTokens }, waits: journal.waitsOf(key) };
 }
 
-/**
- * Counts again before a turn fails as too large. Finds out whether a pass could make the current context small enough
- * (I14).
- */
+/** Finds out whether a pass could make the context small enough now, before the turn fails as too large (I14). */
 export async function countAgain(
   run: RunningTurn,
   { tokens, refusal }: RunState<'recount'>,
@@ -87,10 +84,7 @@ function doesFit({ prepared, journal }: RunningTurn): boolean {
   return decideStep(prepared, journal.conversation, false).kind !== 'refuse';
 }
 
-/**
- * Explains why the turn fails as too large. If the turn's own messages are the cause, they leave the context, so that
- * later turns can be answered.
- */
+/** Explains why the turn fails as too large. Its own messages leave the context if they alone are the cause. */
 export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<RunFacts['give_up']> {
   const failed = describeTooLarge(run, large);
   const isOwn = (await isOwnTooLarge(run)) || (large.refusal !== undefined && (await leaveIfNew(run)) !== undefined);
@@ -150,10 +144,7 @@ export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<
   return { from, why: 'refused' };
 }
 
-/**
- * Finds the messages to remove, but only if the rest of the request was accepted before. Otherwise the agent's settings
- * may be the cause.
- */
+/** As `leaveUnanswered`, but undefined if no model has accepted the other messages: the agent may be the cause. */
 export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined> {
   const { journal, context } = run;
   const { answeredVersion, head } = journal.conversation;
@@ -178,16 +169,10 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
   return fits(overhead.tokens) && !fits(contextSize(own, overhead).tokens);
 }
 
-/**
- * Mark in `explained` of a version that replaced a version which the provider refused. A rollback by a caller has
- * another mark.
- */
+/** Marks, in `explained`, a version that replaced a refused one. A caller's rollback has no such mark. */
 const VERSION_REFUSED = 'version_refused';
 
-/**
- * Goes back to an older version of the context. If that version is too large and the step may not wait again, the turn
- * fails with the provider's refusal.
- */
+/** Goes back to an older version. If that is too large and the turn may not wait for a pass, the turn fails. */
 export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<RunFacts['roll_back']> {
   if (!(await replaceRefused(run, state))) return { mayAsk: false };
   const { journal, prepared } = run;
@@ -202,10 +187,9 @@ export function isUnanswered({ answeredVersion }: StepState, version: number): b
 
 /**
  * Replaces a version whose form the provider refused by its parent, and quarantines its segments. Further refusals go
- * to older versions, until a version that a model answered or that no pass made. A step that has waited for a pass may
- * wait once more: the parent is as large as the context was before.
- * @returns false if no pass made the version's segments, or a model answered a request with them: their form is not the
- * cause
+ * to older versions, down to one that a model answered or no pass made. A model call that has waited for a pass may
+ * then wait once more, because the parent is as large as the context was before the pass.
+ * @returns false if the form of the version is not the cause: no pass made its segments, or a model answered them
  * @throws LostTurn if the lease was lost
  */
 async function replaceRefused(
@@ -222,8 +206,8 @@ async function replaceRefused(
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = copyOlder(run, refused, await readVersion(run, shown.parent));
   ending.signal.throwIfAborted();
-  // Recorded before the rollback. A crash between the two then leaves one wait too many. In the other order, a crash
-  // would fail the turn.
+  // Recorded before the rollback. A crash between the two leaves one wait too many. In the other order, a crash would
+  // fail the turn.
   if (hasWaitedForPass(journal.waitsOf(key))) await journal.recordWait(key, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
@@ -252,7 +236,7 @@ async function replaceRefused(
   return true;
 }
 
-/** Reads a version. A version that the store dropped counts as the full log. */
+/** A version that the store dropped counts as the full log. */
 async function readVersion({ ports, ending }: RunningTurn, number: number | null): Promise<Version> {
   const version = number === null ? undefined : await ports.contexts.readVersion(ending.lease.conversation, number);
   return version ?? START_VERSION;

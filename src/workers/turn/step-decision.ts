@@ -10,7 +10,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
-/** Reasons for a pass in the background. Empty if there are no reasons, or if a backoff suppresses them. */
+/** Reasons for a pass that runs while the turn continues. Empty if a backoff suppresses them. */
 export interface SoftPass {
   readonly reasons: readonly Reason[];
   readonly backoff?: BackoffCause;
@@ -20,13 +20,10 @@ export type StepDecision =
   /** Send the request. If there are reasons, also request a pass that runs while the turn continues. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
-  /** Refuse, because the context is too large and the step has used up its waits. */
+  /** The context is too large, and the model call may not wait for another pass. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
-/**
- * Decides what a model step does, by the conversation's state alone.
- * @param mayWait true if the step may still wait for a pass
- */
+/** Decides what happens before a model call. @param mayWait true if the call may still wait for a pass */
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
@@ -34,7 +31,7 @@ export function decideStep(agent: Sized, state: StepState, mayWait: boolean): St
   const { anchor: _, ...uncounted } = state.size;
   const own = contextSize(uncounted, agent.overhead).tokens;
   if (!isSendable(agent.limits, Math.min(own, size.tokens))) return { kind: 'refuse', size };
-  // A step with a hard reason has already waited for a pass, and another pass in the background would not help.
+  // A call with a hard reason has already waited for a pass, and another pass in the background would not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 
@@ -55,13 +52,10 @@ function checkBackoff({ passId, backoff }: StepState, { tokens }: Weight, reason
   return cause === undefined ? { reasons } : { reasons: [], backoff: cause };
 }
 
-/**
- * Why a step waits for a pass. A step waits once for each cause, because a second pass over the same log would not
- * help.
- */
+/** Why a model call waits for a pass. It waits once for each cause: a second pass over the same log would not help. */
 type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
-/** The waits of one model step, computed from marks that are stored among the steps of its turn. */
+/** The waits of one model call, computed from marks among the recorded steps of its turn. */
 export interface StepWaits {
   readonly step: string;
   /** The wait because the context meets a hard threshold. */
@@ -111,26 +105,15 @@ export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransiti
 }
 
 export function readStepWaits(steps: ReadonlyMap<string, StepRecord>, step: string): StepWaits {
-  const pick = <State>(states: readonly (readonly [mark: string, State])[], initial: State): State =>
-    states.find(([mark]) => steps.has(mark))?.[1] ?? initial;
+  const wasUsed = (cause: WaitCause): boolean => steps.has(usedMark(cause, step));
+  const overflow = steps.has(`overflow-${step}`) ? 'requested' : 'available';
+  const rollback = steps.has(`rollback-${step}`) ? 'available' : 'not_granted';
   const count = (prefix: string): number => [...steps.keys()].filter((key) => key.startsWith(prefix)).length;
   return {
     step,
-    threshold: pick<StepWaits['threshold']>([[usedMark('threshold', step), 'used']], 'available'),
-    overflow: pick<StepWaits['overflow']>(
-      [
-        [usedMark('overflow', step), 'used'],
-        [`overflow-${step}`, 'requested'],
-      ],
-      'available',
-    ),
-    rollback: pick<StepWaits['rollback']>(
-      [
-        [usedMark('rollback', step), 'used'],
-        [`rollback-${step}`, 'available'],
-      ],
-      'not_granted',
-    ),
+    threshold: wasUsed('threshold') ? 'used' : 'available',
+    overflow: wasUsed('overflow') ? 'used' : overflow,
+    rollback: wasUsed('rollback') ? 'used' : rollback,
     unsettledPasses: count(`unsettled-${step}-`),
     retries: count(`waited-retry-${step}-`),
   };
@@ -158,20 +141,17 @@ export function waitForPass(step: string, passId: string): WaitRequest {
   return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [], passId };
 }
 
-/** ms before the first retry. The delay doubles with each retry of the same step. */
+/** ms before the first retry of a model call. The delay doubles with each retry. */
 const RETRY_FIRST_MS = 1_000;
-/** Number of doublings, and of recorded retries: a step may wait for its provider for a day. */
+/** Number of doublings, and of recorded retries: a model call may wait for its provider for a day. */
 const MAX_DOUBLINGS = 6;
-/**
- * Longest delay that a provider may ask for, an hour: it may name a far time by mistake. A gate is paused for at most
- * this time, too.
- */
+/** Longest delay that a provider may ask for: it may name a far time by mistake. Also the longest pause of a gate. */
 const LONGEST_ASKED_MS = 3_600_000;
 
 /**
  * Waits before the next retry, with jitter, because all turns see an outage of their provider at once.
- * @param retryAfterMs delay that the provider asked for. It can only lengthen our delay, because a provider in an
- * outage may ask for an immediate retry each time.
+ * @param retryAfterMs delay that the provider asked for. It only lengthens our delay: a provider in an outage may
+ * always ask for an immediate retry
  * @param random from 0 to 1
  */
 export function waitForRetry(

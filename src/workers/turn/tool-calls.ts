@@ -25,7 +25,7 @@ export type CallDecision =
   | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
   | { readonly kind: 'wait'; readonly for: AnswerKind; readonly call: CallToWaitFor };
 
-/** The wait of a call. Its recorded kind decides how the wait ends, whatever the tool's definition is now (I20). */
+/** The wait of a tool call. Its recorded kind decides how it ends, whatever the tool's definition is now (I20). */
 interface CallWait {
   readonly for: AnswerKind;
   readonly call: WaitingCall;
@@ -49,8 +49,7 @@ export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
 
 /**
  * Decides what happens to a tool call. A call that has waited is decided by its record alone (I20), any other call by
- * the tool's definition. A call that cannot run is answered at once, without an approval. A tool without `run` ignores
- * `needsApproval`, because its result comes from outside.
+ * the tool's definition. A tool without `run` ignores `needsApproval`, because its result comes from outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   const wait = facts.waits.get(call.id);
@@ -85,10 +84,7 @@ function decideApproval({ call }: CallWait, facts: CallFacts): CallDecision {
   return approved ? runApproved(call, facts) : answerError('denied', why ?? 'the call was not approved');
 }
 
-/**
- * Decides an approved call, which runs with the recorded input. A deployment may have removed the tool or its `run`
- * since.
- */
+/** Decides an approved call. A deployment may have removed the tool or its `run` since. */
 function runApproved(call: WaitingCall, facts: CallFacts): CallDecision {
   const tool = findTool(call.name, facts);
   const canRun = tool !== undefined && isRunnable(tool);
@@ -142,11 +138,7 @@ function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
   return { kind: 'answer', ...errorAnswer(...error) };
 }
 
-/**
- * Request to wait for calls.
- * @param step key of the model step with the open calls
- * @param calls at least one
- */
+/** @param step key of the model call that asked for these tool calls, of which there is at least one */
 export function waitForCalls(kind: AnswerKind, step: string, calls: readonly CallToWaitFor[]): WaitRequest {
   return { for: kind, step, waitMs: Math.min(...calls.map(({ waitMs }) => waitMs)), calls };
 }
@@ -179,8 +171,8 @@ type ShownInput = Required<Pick<RecordedCall, 'input'>> & Pick<RecordedCall, 'is
 const INPUT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES };
 
 /**
- * Writes an input for a person to approve. JSON is used only if parsing that JSON gives an equal value, so that `run`
- * gets what the person read. Otherwise Node's `inspect` writes the input.
+ * Writes an input for a person to approve: as JSON if that gives an equal value when parsed, else as Node's `inspect`
+ * writes it. So the tool's `run` gets what the person read.
  * @returns undefined for an input that is too large to be shown
  */
 function showInput(input: unknown): ShownInput | undefined {
@@ -200,8 +192,8 @@ function showInput(input: unknown): ShownInput | undefined {
 const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
 
 /**
- * Restores the approved input. If JSON cannot hold the input, the tool's schema parses the arguments again. The call
- * runs only if the result is shown as the approved text.
+ * Restores the approved input. If `inspect` showed it, the schema parses the arguments again, and the result must look
+ * the same.
  */
 function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
   if (input !== undefined && isShownOnly !== true) {

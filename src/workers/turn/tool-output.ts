@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
 import { writeBoundedJson } from '../../domain/bounded-json.ts';
@@ -8,8 +7,8 @@ import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { hashOf } from '../content-hash.ts';
 
-/** The answer to a tool call. `outcome` is for metrics. */
 export interface ToolAnswer {
   readonly output: ToolOutput;
   readonly outcome: ToolOutcome;
@@ -30,7 +29,7 @@ export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string):
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/** Bounds of a result. The result becomes a text, which nothing parses again. */
+/** Bounds of a result that is written as JSON text. Nothing parses that text again. */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxValues: 550_000 };
 
 export function readOutput(value: unknown): ToolAnswer {
@@ -90,18 +89,18 @@ interface ClippedResult {
 
 interface ClipBounds {
   readonly maxTokens: number;
-  /** True if the agent can read the full text by recall. Otherwise the full text is not stored. */
+  /** True if the agent has the recall tool, which reads the full text. Otherwise the full text is not stored. */
   readonly hasRecall: boolean;
 }
 
 /** Number of UTF-16 units that nearly no token exceeds. A longer text is clipped without counting all of it. */
 const UNITS_A_TOKEN = 8;
 
-/** If a clip would remove at most this many units, the text is counted exactly, because it may fit. */
+/** If a clip would remove at most this many UTF-16 units, the text is counted exactly, because it may fit. */
 const NARROW_GAP_UNITS = 4_096;
 
 /**
- * Clips a result before it enters the log, because every later request would contain it. Its head and tail remain, and
+ * Clips a result before it enters the log, because every later request would contain it. Its start and end remain, and
  * the full text is stored beside the log. The cost grows with `maxTokens`, not with the text.
  */
 export async function clipResult(
@@ -113,7 +112,7 @@ export async function clipResult(
   const isTooLong = text.length > MAX_MESSAGE_BYTES || Buffer.byteLength(text) > MAX_MESSAGE_BYTES;
   if (!isTooLong && (await fits(counter, text, maxTokens))) return { content: text };
   const isKept = hasRecall && !isTooLong;
-  const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
+  const hash = isKept ? hashOf(text) : '';
   const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
   const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
   // A text of this many tokens fits into a message, even if all are the longest tokens.

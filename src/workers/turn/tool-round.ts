@@ -21,10 +21,7 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/**
- * Runs a tool round. Each result is recorded at once. Calls that wait suspend the turn, after all other calls have
- * results.
- */
+/** Runs the tool calls of one answer, and records each result at once. Calls that wait suspend the turn at the end. */
 export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<RunFacts['tools']> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
@@ -56,7 +53,7 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
   return [...agent.tools, recall.open({ contexts, conversation, state: journal.conversation })];
 }
 
-/** Ends the round. The turn waits for one kind of call at a time: first for approvals, then for outside results. */
+/** The turn waits for one kind of call at a time: first for approvals, then for results from outside. */
 function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): RunFacts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
@@ -68,18 +65,15 @@ function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[
 }
 
 /**
- * Adds the hash that names a waiting call. It is made with an idempotency key, so a late answer to a call of an erased
- * conversation has another hash (I21).
+ * Adds the hash by which an answer names a waiting call. Its idempotency key keeps an answer to a call of an erased
+ * conversation from matching (I21).
  */
 function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
   const { id, name, arguments: text, input = '', hash } = call;
   return { ...call, hash: hash ?? hashOf(JSON.stringify([idempotencyKey(run, id), name, text, input])) };
 }
 
-/**
- * Runs all calls of a round. The first failure aborts all other calls. When the worker stops, each call is aborted by
- * its own deadline.
- */
+/** Runs all calls of a round. The first failure aborts the others. A stopping worker aborts each call itself. */
 async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
@@ -97,10 +91,7 @@ async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<voi
   await Promise.all(lanes);
 }
 
-/**
- * Records a span for a call, also if the call is answered without being run. Errors for a lost turn and a stop are
- * thrown outside of the span.
- */
+/** Records a span for a call, also if the call is answered without being run. A lost turn or a stop fails no span. */
 async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
   const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(returnTurnEnd));
@@ -112,9 +103,7 @@ function returnTurnEnd(error: unknown): LostTurn | StoppedWork {
   throw error;
 }
 
-/**
- * Name of the tool for spans and metrics. Unknown tools share one name, because models can invent any number of names.
- */
+/** Name for spans and metrics. Unknown tools share one name, because models can invent any number of names. */
 function nameTool({ call, decision }: AnswerableCall): string {
   return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
 }
@@ -147,10 +136,7 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
 /** Limit for an error text that the model reads. A longer stack trace would only use up context. */
 const TOOL_ERROR_CHARACTERS = 16_000;
 
-/**
- * Runs one tool call. Errors and missed deadlines become results.
- * @throws LostTurn if the turn ends. StoppedWork if the worker stops.
- */
+/** Errors and timeouts become results. @throws LostTurn if the turn ends. StoppedWork if the worker stops */
 async function runTool(
   run: RunningTurn,
   call: ToolCall,
@@ -175,7 +161,7 @@ async function runTool(
   }
 }
 
-/** Runs the tool's own code, which turnfold does not trust. Throws only after its signal was aborted. */
+/** Runs the tool's own code, which may be any code of the user. Throws only after its signal was aborted. */
 async function runSafely(
   loop: EventLoop | undefined,
   tool: RunnableTool,

@@ -2,9 +2,9 @@
  * A turn's way through a worker, from one wake to the next.
  *
  * ```
- * TurnDelivery.run        one wake: claims the head of the mailbox, and answers turns until its share is used
+ * TurnDelivery.run        one wake: claims the first turn of the mailbox, and answers turns until its share is used
  *   answerClaimedTurn     one turn: opens it, runs it, and may request a pass behind it    answer-turn.ts
- *     runTurn             act, next step, act, until the end                               turn-machine.ts
+ *     runTurn             act, next state, act, until the end                              turn-machine.ts
  *     endTurn             the only write that gives the lease back                         turn-end.ts
  * ```
  *
@@ -12,15 +12,14 @@
  * answers at most 16 turns, and claims no turn after 2 s: one busy conversation must not occupy a worker.
  *
  * A suspect is a turn whose workers died twice. It runs in a process of its own, or else alone in this process, so that
- * a third crash harms no other work (I10). If other turns ran beside it, its crashes would count against those turns,
- * too.
+ * a third crash harms no other work (I10).
  */
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { isLost } from '../../domain/lease.ts';
 import type { SpanSubject } from '../../domain/tracing.ts';
-import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../jobs/ports.ts';
 import type { ClaimResult } from '../../store/turn-claims.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
@@ -47,17 +46,13 @@ export function createTurnHandler(ports: TurnPorts): TurnHandler {
   return (conversation) => new TurnDelivery(ports, conversation).run();
 }
 
-/**
- * Answers a suspect in its own process, for a parent that claimed it. @throws BrokenDelivery for an unexpected error
- */
+/** Answers a suspect in its own process, for a parent that claimed it. @throws BrokenDelivery */
 export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Promise<TurnDeliveryResult> {
   const settings = { ...ports.settings, maxTurns: 1 };
   return await new TurnDelivery({ ...ports, settings, isWatched: true }, claimed.lease.conversation).run(claimed);
 }
 
-/**
- * Delivers a wake. Ends when the mailbox is empty, its first turn waits, or the delivery's share of turns is used up.
- */
+/** Delivers a wake, until the mailbox is empty, its first turn waits, or the delivery's share of turns is used up. */
 export class TurnDelivery implements OpenDelivery {
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
@@ -68,8 +63,8 @@ export class TurnDelivery implements OpenDelivery {
   #claims = 0;
   hold: SoloHold | undefined;
   /**
-   * Turn whose separate process died during this delivery. It made progress there, so its attempts do not make it a
-   * suspect.
+   * Turn that killed its separate process during this delivery. Its attempts are few, because it recorded progress
+   * there.
    */
   #killer: string | undefined;
   #postponed: Postponed | undefined;
@@ -84,9 +79,8 @@ export class TurnDelivery implements OpenDelivery {
   }
 
   /**
-   * Delivers turns of the conversation.\n@param given a turn that another process has claimed for this delivery
-   * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported
-   * once.
+   * @param given a turn that another process has claimed for this delivery
+   * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged
    */
   async run(given?: ClaimedTurn): Promise<TurnDeliveryResult> {
     const { ports } = this;
@@ -99,7 +93,17 @@ export class TurnDelivery implements OpenDelivery {
         const claimed = turn;
         this.#claims += 1;
         if (claimed !== given) reportClaimed(ports, claimed);
-        turn = await this.#answer(claimed);
+        switch (await this.#answerSuspect(claimed)) {
+          case 'done':
+            turn = undefined;
+            break;
+          case 'died':
+            this.#killer = claimed.lease.turn;
+            turn = await this.#claim();
+            break;
+          case 'not_started':
+            turn = await ports.tracing.inSpan(describeSpan(claimed), () => answerClaimedTurn(this, claimed));
+        }
       }
       return this.#postponed ?? { status: 'done' };
     } catch (error) {
@@ -131,20 +135,10 @@ export class TurnDelivery implements OpenDelivery {
     return claim.status === 'claimed' ? claim.turn : undefined;
   }
 
-  async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const end = await this.#answerSuspect(claimed);
-    if (end === 'died') return await this.#claim();
-    if (end === 'done') return undefined;
-    return await this.ports.tracing.inSpan(describeSpan(claimed), () => answerClaimedTurn(this, claimed));
-  }
-
   async #answerSuspect(claimed: ClaimedTurn): ReturnType<typeof answerApart> {
     const { attempt, agent, lease } = claimed;
     const isSuspect = attempt >= TURN_LIMITS.maxAttempts || lease.turn === this.#killer;
-    if (!isSuspect || this.ports.agents.find(agent) === undefined) return 'not_started';
-    const end = await answerApart(this, claimed);
-    if (end === 'died') this.#killer = lease.turn;
-    return end;
+    return isSuspect && this.ports.agents.find(agent) !== undefined ? await answerApart(this, claimed) : 'not_started';
   }
 
   mayClaimNext(): boolean {
@@ -160,9 +154,7 @@ function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTur
   return { kind: 'turn', conversation, turn, agent, attempt, traceParent, suspendedIn: waited?.suspendedIn };
 }
 
-/**
- * Reports a turn that failed because each of its claims ended without an outcome (I10). The next turn has its own wake.
- */
+/** Reports a turn that failed because no claim of it had an outcome (I10). The next turn has its own wake. */
 async function reportPoison(
   { onEvent, wakes }: TurnPorts,
   conversation: ConversationRef,
@@ -175,24 +167,23 @@ async function reportPoison(
 function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
   const { conversation, turn } = lease;
-  const suspended = readSuspension(claimed);
-  const waitMs = Math.max(0, claimedAt - dueAt);
-  const times = { ...(isFirstClaim && waited === undefined && { waitMs }), ...(suspended && { suspended }) };
-  onEvent({ type: 'turn_claimed', ...nameConversation(conversation), turn, agent, attempt, ...times });
+  const msSince = (time: number): number => Math.max(0, claimedAt - time);
+  const times = waited ? { suspended: { for: waited.for, ms: msSince(waited.since) } } : { waitMs: msSince(dueAt) };
+  onEvent({
+    type: 'turn_claimed',
+    ...nameConversation(conversation),
+    turn,
+    agent,
+    attempt,
+    ...(isFirstClaim && times),
+  });
 }
 
-/** Time that a turn was suspended. Only the first claim after a suspension reports it. */
-function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
-  if (waited === undefined || !isFirstClaim) return undefined;
-  return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };
-}
-
-/** ms until any worker may claim a suspect that this worker had no process left to run. */
+/** ms until any worker may claim a suspect, if this worker runs as many separate processes as it may. */
 const FULL_DELAY_MS = 5_000;
 
 /**
- * Answers a suspect in a process of its own. This process renews the lease as well, so a blocked event loop in the
- * child costs no lease before the child's death is reported.
+ * Answers a suspect in a process of its own. This process also renews the lease, in case the child's event loop blocks.
  * @throws LostTurn if the lease was lost
  */
 async function answerApart(

@@ -29,14 +29,11 @@ interface EndedWork extends ClaimedWork {
 interface EndedTurn {
   /** The next turn, if the settlement claimed it (I7). */
   readonly next?: ClaimedTurn | undefined;
-  /** State of the conversation after the last step, if the settlement recorded that step. */
+  /** State of the conversation after the final answer, if the settlement recorded that answer. */
   readonly conversation?: StepState | undefined;
 }
 
-/**
- * Ends the work on a turn and gives its lease back. Only `endBrokenTurn` gives a lease back elsewhere, after an outage.
- * @throws LostTurn if the lease was lost
- */
+/** Ends the work on a turn and gives its lease back, as only `endBrokenTurn` does besides. @throws LostTurn */
 export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {
@@ -115,7 +112,7 @@ async function settle(
   const { conversation, turn } = lease;
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
-  // After an abort only the failure of the turn may be recorded, but no outcome of a step.
+  // After an abort only the failure of the turn may be recorded, but no answer of a model.
   if (settlement.step !== undefined) ending.signal.throwIfAborted();
   const result = await ending.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
   onEvent({
@@ -133,7 +130,7 @@ async function settle(
 
 /**
  * Ends a turn whose work threw an unexpected error. The worker lives, so the claim must not count as a death (I22).
- * After an outage the lease is given back without a wake, and the sweeper wakes the conversation. Any other error would
+ * After an outage of Redis the lease is given back, and the sweeper wakes the conversation. Any other error would
  * return with the next claim, so the turn fails with a code.
  */
 export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {

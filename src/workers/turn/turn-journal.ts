@@ -22,7 +22,7 @@ interface JournalPorts {
   readonly onOutcome?: () => void;
 }
 
-/** The recorded steps of a claimed turn, and the state of its conversation. All its writes may throw LostTurn. */
+/** The recorded model and tool calls of a turn, and its conversation's state. Every write may throw LostTurn. */
 export class TurnJournal {
   readonly #ports: JournalPorts;
   readonly #steps: Map<string, StepRecord>;
@@ -54,10 +54,7 @@ export class TurnJournal {
     return this.#openCalls;
   }
 
-  /**
-   * Adopts a newer state of the conversation.
-   * @param state undefined if the conversation was erased
-   */
+  /** @param state newer state of the conversation. Undefined if the conversation was erased */
   adopt(state: ConversationState | undefined): void {
     if (state === undefined) throw new LostTurn('gone');
     this.#conversation = state;
@@ -118,10 +115,7 @@ function readOpenCalls({ openCalls }: ConversationState): Set<string> {
   return new Set(openCalls.map(({ id }) => id));
 }
 
-/**
- * Keys of steps are deterministic, so that a repeated step records its outcome once (I5). The marks of waits have such
- * keys, too.
- */
+/** Recorded model and tool calls (steps) by key. A repeated call has the same key, so it is recorded once (I5). */
 
 type Steps = ReadonlyMap<string, StepRecord>;
 
@@ -146,8 +140,8 @@ function countKeys(steps: Steps, pattern: RegExp): number {
 }
 
 /**
- * Key by which a provider or tool recognizes a repeated step. The key includes the time of acceptance, because an
- * erased conversation may be created again, with a turn of the same id.
+ * Key by which a provider or tool recognizes a repeated call. The time of acceptance is part of it, because an erased
+ * conversation may be created again, with a turn of the same id.
  */
 export function idempotencyKey({ claimed }: { readonly claimed: ClaimedTurn }, step: string): string {
   const { conversation, turn } = claimed.lease;
@@ -166,7 +160,7 @@ export interface SentContext {
 
 /**
  * The context of one conversation during one delivery. A short context comes with the claim. Any other version is read
- * once. Messages of this delivery are appended, and other messages are read from the log.
+ * once, and messages behind it are appended.
  */
 export class ContextCache {
   readonly #contexts: Contexts;
@@ -178,10 +172,7 @@ export class ContextCache {
     this.#conversation = conversation;
   }
 
-  /**
-   * Adopts the context that came with the claim.
-   * @param messages the whole log so far
-   */
+  /** @param messages the whole log so far, which came with the claim */
   adopt(messages: readonly Message[]): void {
     this.#cached = { version: START_VERSION.number, isCompacted: false, head: messages.length, messages };
   }
@@ -193,10 +184,7 @@ export class ContextCache {
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }
 
-  /**
-   * Reads the context of a state.
-   * @throws LostTurn if the conversation was erased
-   */
+  /** @throws LostTurn if the conversation was erased */
   async read(state: StepState): Promise<SentContext> {
     const cached = this.#cached;
     if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();

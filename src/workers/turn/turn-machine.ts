@@ -1,7 +1,7 @@
 /**
  * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnStep` is pure: it derives the next
  * state from a state and the facts that the action of this state read or wrote. `turn-states.ts` has their types.
- * `runTurn` of `answer-turn.ts` is the loop: act, next step, act, until the end.
+ * `runTurn` of `answer-turn.ts` is the loop: act, next state, act, until the end.
  *
  * ```
  *  claimed ──► brief ──► resume ──┬──────► check ──► ask ──► record ──► end (completed)
@@ -33,8 +33,8 @@
  * (`roll_back`, then `check`). Anything else fails the turn, after `find_leaving` has found messages that must leave
  * the context.
  *
- * Bounded: a step waits once for each cause, and each wait is recorded before it counts. `roll_back` goes to an older
- * version each time. Model and tool calls together are at most `maxSteps`.
+ * Bounded: a model call waits once for each cause, and each wait is recorded before it counts. `roll_back` goes to an
+ * older version each time. Model and tool calls together are at most `maxSteps`.
  *
  * Only `end` gives the lease back. A lost lease, a stopping worker and a timeout end a turn from outside, by `Ending`.
  */
@@ -58,7 +58,7 @@ import {
   type TurnRules,
 } from './turn-states.ts';
 
-/** Number of passes that may end without deciding on the size. After these, the turn compacts the context itself. */
+/** Passes that may end without deciding on the context's size. After these, the turn compacts the context itself. */
 const MAX_UNSETTLED = 3;
 
 /** Number of retries after an empty answer. Each retry costs the whole request. */
@@ -148,10 +148,7 @@ function afterCheck(_: RunState<'check'>, facts: RunFacts['check'], rules: TurnR
   return { step: 'ask', key, number, tokens, soft: decision };
 }
 
-/**
- * Waits for a pass. After several passes that decided nothing, compacts here without summaries, and does not wait
- * again.
- */
+/** Waits for a pass. After several passes that decided nothing, compacts in the turn, without missing summaries. */
 function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): RunState {
   if (unsettledPasses < MAX_UNSETTLED) return { step: 'request_pass', key, need };
   return { step: 'compact', key, need, isLastResort: false };
@@ -212,8 +209,8 @@ function failModel(
 }
 
 /**
- * Applies the time limit to the end of a turn. An outcome that was not recorded in time is dropped. A wait ends at the
- * limit, where the next claim fails the turn.
+ * Applies the time limit to the end of a turn. An outcome after the limit is dropped. A wait is shortened to the limit,
+ * where the next claim fails the turn.
  */
 export function endWithin(how: TurnEnd, { leftMs, failed, isOver }: TimeLimit & { readonly isOver: boolean }): TurnEnd {
   if ('step' in how && isOver) return failed;

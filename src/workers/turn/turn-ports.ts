@@ -16,7 +16,7 @@ import type { WorkerPorts } from '../worker-ports.ts';
 
 export interface PassNeed {
   readonly reasons: readonly Reason[];
-  /** Upper bound of the request that the provider refused as too long. */
+  /** Upper bound in tokens of the request that the provider refused as too long. */
   readonly refusedTokens?: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export type Recount =
   | { readonly status: 'fits' }
   | {
       readonly status: 'too_large';
-      /** Sizes of the parts that a pass must keep. */
+      /** Sizes in tokens of the messages and texts that a pass must keep. */
       readonly details: BudgetInfeasible;
       /** Rules of the model's format that a smaller context would break. */
       readonly rules: readonly string[];
@@ -47,17 +47,14 @@ export interface PassTakeover {
 }
 
 /**
- * How the process of a suspect ended. `ended`: the process settled, suspended, handed back or lost the turn. `stopped`:
- * this worker stops. `not_started`: the process could run no turn, which is not the turn's fault. `full`: this worker
- * runs as many processes as it may.
+ * How the process of a suspect ended. `ended`: its turn is settled, suspended, handed back or lost. `stopped`: this
+ * worker stops. `not_started`: the process could run no turn, which is not the turn's fault. `full`: no further process
+ * may run.
  */
 export type SuspectEnd = 'ended' | 'died' | 'stopped' | 'not_started' | 'full';
 
 export interface SuspectRunner {
-  /**
-   * Runs a claimed suspect. Its process has ended when the call resolves.
-   * @param leaseEnds aborted when this worker has lost the turn
-   */
+  /** Runs a claimed suspect until its process has ended. @param leaseEnds aborted when this worker has lost the turn */
   run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<SuspectEnd>;
 }
 

@@ -26,8 +26,6 @@ import { countModelSteps, modelKey } from './turn-journal.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { type Answered, failTurn, type RunFacts, type RunningTurn, type TimeLimit } from './turn-states.ts';
 
-/** Actions of a turn before its first model step: `claimed`, `brief`, `resume`. */
-
 export async function startLimit(run: RunningTurn): Promise<RunFacts['claimed']> {
   const limit = await findTimeLimit(run);
   if (limit === undefined || limit.leftMs <= 0) return { limit };
@@ -67,9 +65,8 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
 }
 
 /**
- * If the agent's `system` is a function, calls that function once per turn. The store keeps its prompt, so a function
- * that reads a clock cannot change the prompt between two steps.
- * @throws LostTurn if the lease was lost
+ * If the agent's `system` is a function, calls it once per turn. The store keeps its prompt, so a function that reads a
+ * clock cannot change the prompt between two model calls.
  */
 export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
   const { claimed, prepared, ports } = run;
@@ -114,13 +111,13 @@ export async function resumeTurn(run: RunningTurn): Promise<RunFacts['resume']> 
   return { last: await readLastAnswer(run) };
 }
 
-/** Records the end of a wait. A repeated step then knows its earlier waits and retries. */
+/** Records the end of a wait, so that a repeated model call knows its earlier waits and retries. */
 async function closeWait(run: RunningTurn): Promise<void> {
   const { claimed, journal } = run;
   const { waited } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
-  // The first claim after a wait writes this record before any other step. If there are more steps than before the
-  // wait, an earlier claim wrote the record and died. Times prove nothing, because clocks may run backwards.
+  // The first claim after a wait writes this record before any other. More records than before the wait: an earlier
+  // claim wrote it and died. Times prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
   if (waited.for === 'retry') {
     if (countsAsRetry(journal.waitsOf(waited.step), waited.isHeld)) await journal.recordWait(waited.step, 'retry_due');
@@ -138,10 +135,7 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
   return takeover.status === 'ended' && settlesSize(takeover.outcome);
 }
 
-/**
- * The last recorded assistant message. Undefined if the turn has no such message, or if a message behind it asks for a
- * correction.
- */
+/** The last assistant message of the turn. Undefined if none, or if a message behind it asks for a correction. */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
   if (count === 0) return undefined;
@@ -162,19 +156,13 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   return isRefused(message, done) ? undefined : { key: step, seq: entry.seq, message, end: done?.end };
 }
 
-/**
- * True if a message asks for a correction. Only such a message follows a complete answer without calls in the same
- * step.
- */
+/** True if a message behind the answer asks for a correction. No other message follows an answer without calls. */
 function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: 'done' }> | undefined): boolean {
   if (done?.seqs === undefined || done.end !== undefined || toolCalls !== undefined) return false;
   return done.seqs.to > done.seqs.from;
 }
 
-/**
- * Restores the context version from before the canceled turns, so that their messages leave the context.
- * @throws LostTurn if the lease was lost
- */
+/** Restores the context version from before the canceled turns, so that their messages leave the context. */
 async function undoCanceled(run: RunningTurn): Promise<void> {
   const { claimed, journal, ports, ending } = run;
   const { undo = [], left = [] } = claimed.conversation;
@@ -190,10 +178,7 @@ async function undoCanceled(run: RunningTurn): Promise<void> {
 
 type UndoPorts = Pick<TurnPorts, 'turns' | 'contexts' | 'clock'>;
 
-/**
- * Removes turns from the context after a settlement without another open turn, so that readers see at once what the
- * next turn will see.
- */
+/** Removes the messages of settled turns from the context, so that readers see at once what the next turn will see. */
 export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<void> {
   const state = await ports.contexts.readConversation(lease.conversation);
   if (state?.undo === undefined) return;

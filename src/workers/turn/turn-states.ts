@@ -15,7 +15,6 @@ import type { SoftPass, StepDecision, StepWaits } from './step-decision.ts';
 import type { ContextCache, SentContext, TurnJournal } from './turn-journal.ts';
 import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts';
 
-/** A claimed turn that is not yet settled, suspended or handed back. */
 export interface RunningTurn {
   readonly claimed: ClaimedTurn;
   prepared: PreparedAgent;
@@ -31,12 +30,12 @@ export interface RunningTurn {
   limit?: { readonly until: number; readonly failed: FailedEnd };
 }
 
-/** True if the process stops, or another turn waits to be alone in it. No further step may begin then. */
+/** True if the process stops, or another turn waits to be alone in it. No further model or tool call may begin then. */
 export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
   return shutdown.begun.aborted || solo.isWanted;
 }
 
-/** How the work on a turn ends. Any step may decide this, but only `endTurn` writes it. */
+/** How the work on a turn ends. Any action may decide this, but only `endTurn` writes it. */
 export type TurnEnd =
   | {
       readonly kind: 'completed';
@@ -54,7 +53,7 @@ export type TurnEnd =
       /** Cause of a retry, without contents. Reported if the turn is suspended too often. */
       readonly why?: { readonly message: string; readonly code?: string | undefined };
     }
-  /** `isCutOff`: the work was interrupted within a step. `delayMs`: time until a worker may take the turn again. */
+  /** `isCutOff`: the work was interrupted within a call. `delayMs`: time until a worker may take the turn again. */
   | { readonly kind: 'handed_back'; readonly isCutOff: boolean; readonly delayMs?: number };
 
 export interface FailedEnd {
@@ -64,13 +63,10 @@ export interface FailedEnd {
   readonly step?: StepOutcome;
 }
 
-/** The turn is handed back between two steps, so no work is lost. */
+/** The turn is handed back between two calls, so no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
-/**
- * Ends a turn as failed.
- * @param details numbers and ids, never contents of the conversation
- */
+/** @param details numbers and ids, never contents of the conversation */
 export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): FailedEnd {
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
@@ -139,7 +135,7 @@ interface States {
   record: ModelStep & { readonly tokens: number; readonly answer: ModelAnswer; readonly sent: SentContext };
   tools: { readonly answered: Answered };
   request_pass: ModelStep & { readonly need: PassNeed };
-  /** `isLastResort`: the step has no wait left, and fails unless its request fits now. */
+  /** `isLastResort`: the model call may wait for no further pass, and fails unless its request fits now. */
   compact: ModelStep & { readonly need: PassNeed; readonly isLastResort: boolean };
   recount: ModelStep & TooLarge;
   note_refusal: ModelStep & { readonly tokens: number };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';
-import { readAnswer } from '../../../src/workers/turn/model-answer.ts';
+import { readModelAnswer } from '../../../src/workers/turn/model-answer.ts';
 
 const { profile } = scriptedModel({ decide: () => ({}) });
 const facts = {
@@ -23,7 +23,7 @@ it('a model’s answer becomes the outcome of its step, which the store refuses 
   const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
   const raw = { type: 'message' };
   const usage = { inputTotal: 100, output: 20, outputKept: 15 };
-  const read = await readAnswer(
+  const read = await readModelAnswer(
     { content: '', toolCalls, raw, usage },
     { key: 'model-3', head: 41, version: 2, fingerprint: 'a1b2', countedTokens: 90, pictureTokens: 0 },
     prepared,
@@ -48,7 +48,7 @@ it('a model’s answer becomes the outcome of its step, which the store refuses 
 });
 
 it('a model’s answer without token usage gives no provider count from which later context sizes are computed', async () => {
-  const read = await readAnswer(
+  const read = await readModelAnswer(
     { content: 'Hi', toolCalls: [] },
     { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
     prepared,
@@ -68,7 +68,7 @@ it.each(['cut_off', 'refusal'] as const)(
     ];
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
     const answer = { content: '', toolCalls, end, usage };
-    const read = await readAnswer(
+    const read = await readModelAnswer(
       answer,
       { key: 'model-3', head: 41, version: 2, countedTokens: 90, pictureTokens: 0 },
       prepared,

@@ -38,7 +38,7 @@ function openStream(append: (sent: number) => Promise<AppendedPieces> = async ()
     expect(timers.pending, 'timers left behind').toBe(0);
   });
   const say = async (piece: string): Promise<void> => {
-    stream.addText(piece);
+    stream.addText('text', piece);
     await settleTasks();
   };
   return { turn, stream, say, timers, batches, events, readers, sent: () => batches.map(({ pieces }) => pieces) };
@@ -66,9 +66,9 @@ it('a worker sends the first piece of text of a followed turn at once, and furth
 
 it('a worker sends pieces of reasoning, text and tool calls with the place of each piece', async () => {
   const { stream, timers, sent } = openStream();
-  stream.addReasoning('hm');
+  stream.addText('reasoning', 'hm');
   await settleTasks();
-  stream.addText('Look');
+  stream.addText('text', 'Look');
   stream.addCall({ call: 0, arguments: 'before its name' });
   stream.addCall({ call: 0, name: 'look', arguments: '{"a":' });
   await timers.advance(FLUSH_MS);
@@ -177,8 +177,8 @@ it('a worker sends no more text after the end of the model call, even if the mod
 
 it('a worker sends the rest of the reasoning at the end of the model call, because the log does not keep reasoning', async () => {
   const { stream, timers, sent } = openStream();
-  stream.addReasoning('hm');
-  stream.addReasoning(', so');
+  stream.addText('reasoning', 'hm');
+  stream.addText('reasoning', ', so');
   await stream.end();
   expect(sent().flat()).toEqual([{ kind: 'reasoning', at: 0, text: 'hm, so' }]);
   await timers.advance(10 * FLUSH_MS);
@@ -187,7 +187,7 @@ it('a worker sends the rest of the reasoning at the end of the model call, becau
 
 it('a worker sends the rest of the reasoning at the end of the model call, even if it fills several batches', async () => {
   const { stream, sent } = openStream();
-  stream.addReasoning('x'.repeat(3 * FLUSH_CHARACTERS));
+  stream.addText('reasoning', 'x'.repeat(3 * FLUSH_CHARACTERS));
   await stream.end();
   expect(
     sent()
@@ -199,7 +199,7 @@ it('a worker sends the rest of the reasoning at the end of the model call, even 
 it('the end of a model call waits at most 50 ms for a slow Redis to take the rest of the reasoning', async () => {
   const reply = Promise.withResolvers<AppendedPieces>();
   const { stream, timers, sent } = openStream(() => reply.promise);
-  stream.addReasoning('hm');
+  stream.addText('reasoning', 'hm');
   let isOver = false;
   const end = async (): Promise<void> => {
     await stream.end();
@@ -218,7 +218,7 @@ it('the end of a model call without followers does not wait', async () => {
   const { stream, say, timers, sent } = openStream(undefined, false);
   await settleTasks();
   await say('a');
-  stream.addReasoning('hm');
+  stream.addText('reasoning', 'hm');
   const ended = stream.end();
   expect(timers.pending, 'no wait').toBe(0);
   await ended;
@@ -230,7 +230,7 @@ it('the next model call counts its pieces of text from 0, under the next attempt
   await say('I have ');
   await stream.end();
   const next = turn.open({ seq: 4, step: 2 });
-  next.addText('Nothing');
+  next.addText('text', 'Nothing');
   await settleTasks();
   await next.end();
   expect(batches.map(({ attempt, pieces }) => [attempt, pieces])).toEqual([
