@@ -6,9 +6,7 @@ import type { PreparedAgents } from './prepared-agent.ts';
 /** Least delay in ms of work that another worker can take. Each delivery gets a random delay of up to twice this. */
 const SERVED_MS = 100;
 const MISSING_MS = 2_000;
-/**
- * Spacing in ms of work that this worker gives back. So 5,000 turns without a suitable worker cost 50 claims a second.
- */
+/** ms between two deliveries of such work. So 5,000 turns without a suitable worker cost 50 claims a second. */
 const SPACING_MS = 20;
 const ANSWER_MS = 500;
 
@@ -39,10 +37,7 @@ export class AgentsElsewhere {
     this.#options = options;
   }
 
-  /**
-   * ms until any worker may take the work. Undefined: the work fails, because no worker has had the agent for
-   * `giveUpMs`.
-   */
+  /** ms until any worker may take the work. Undefined: no worker has had the agent for `giveUpMs`, so it must fail. */
   async delayOf(agent: string, role: ServingRole): Promise<number | undefined> {
     const { clock, giveUpMs, random = Math.random } = this.#options;
     const found = await this.#find(agent, role);

@@ -4,10 +4,7 @@ import { calibrationRatio } from '../domain/size.ts';
 import type { CalibrationStore } from '../store/calibrations.ts';
 import type { Timers } from './timers.ts';
 
-/**
- * Least ms between two reports of a model's counts by one worker. A factor changes slowly, so more reports would not
- * help.
- */
+/** Least ms between two reports of a model's counts by one worker. Factors change slowly. */
 const OBSERVE_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 15_000;
 

@@ -14,10 +14,7 @@ interface DatabaseChecksOptions {
   readonly onIncompatible: () => void;
 }
 
-/**
- * Checks every 15 s, and after each new connection, whether the database was lost or replaced. The worker then
- * continues with the database that it found.
- */
+/** Checks every 15 s, and after each new connection, whether the database was lost or replaced. */
 export class DatabaseChecks {
   readonly #options: DatabaseChecksOptions;
   #repetition: { stop(): void } | undefined;
@@ -31,7 +28,7 @@ export class DatabaseChecks {
     this.#repetition = this.#options.timers.every(CHECK_EVERY_MS, () => this.checkNow());
   }
 
-  /** Checks the database now. Never throws. */
+  /** Never throws. */
   async checkNow(): Promise<void> {
     await this.#run(() => this.look());
   }
@@ -40,23 +37,17 @@ export class DatabaseChecks {
     this.#repetition?.stop();
   }
 
-  /** Raises the counter of the database. Called regularly in the process that sweeps. Never throws. */
+  /** Raises the counter of the database, twice a second in the process that sweeps. Never throws. */
   async tick(): Promise<void> {
     await this.#run(async () => this.#report(await this.#options.watch.tick()));
   }
 
-  /**
-   * Checks the database.
-   * @throws incompatible_store, or the error of a Redis that does not answer
-   */
+  /** @throws incompatible_store, or the error of a Redis that does not answer */
   async look(): Promise<void> {
     this.#report(await this.#options.watch.check());
   }
 
-  /**
-   * Checks the database, and reads the loss that was noted last.
-   * @throws as `look`
-   */
+  /** Checks the database, and reads the loss that was noted last. @throws as `look` */
   async readLoss(): ReturnType<DatabaseWatch['readLoss']> {
     await this.look();
     return await this.#options.watch.readLoss();

@@ -19,8 +19,8 @@ interface DeferredWriteOptions {
 }
 
 /**
- * Repeats a write while Redis refuses writes, until the signal aborts. A model's or tool's answer is paid for and may
- * have had effects, so it must not be lost (I11).
+ * Repeats a write while Redis refuses writes, until the signal aborts. The answer of a model or tool is paid for and
+ * may have had effects, so it must not be lost (I11).
  * @param send sends the same operation under the same ids each time
  * @throws the signal's reason after an abort, and every error of Redis except a refused write
  */

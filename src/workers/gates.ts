@@ -12,12 +12,9 @@ const LOOK_MS = 1_000;
 /** ms after which a call stops waiting for that reading and passes. */
 const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
-/** ms that a model call may wait in its worker for the provider's limit. A longer wait would block a slot of the worker. */
+/** ms that a model call may wait in its worker for the provider's limit. Meanwhile it blocks a slot of the worker. */
 const AT_GATE_MS = 1_000;
-/**
- * A call that waits longer leaves its worker. Its wait grows by up to this share, at most by this time. The gate itself
- * spreads the calls that come back.
- */
+/** A call that waits longer leaves its worker. This share of its wait, at most this many ms, is added as jitter. */
 const [JITTER, MOST_JITTER_MS] = [0.1, 1_000];
 
 interface GatesOptions {
@@ -30,14 +27,14 @@ interface GatesOptions {
 
 /**
  * The gates of models, as this process knows them. A gate is the shared pause and rate of one model, which every worker
- * obeys. While nothing limits calls, a process that makes calls costs Redis one small command a second, and an idle
- * process costs nothing. After a refusal, or an answer that used up the account's calls, every call asks the gate in
- * Redis. Other processes learn of the limited gate within a second. While Redis is down, calls pass.
+ * obeys. While nothing limits calls, a process that makes calls costs Redis one small command a second. After a
+ * refusal, or an answer that used up the account's calls, every call asks the gate in Redis. Other processes learn of
+ * the limited gate within a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;
   readonly #limited = new Set<string>();
-  /** Callers in a call, by gate. This process renews their places. */
+  /** Turns and summaries in a call, by gate. This process renews their places at the gate. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #credit = new RefusalCredit();
   #store: GateStore | undefined;
@@ -59,15 +56,9 @@ export class Gates {
     this.#store = undefined;
   }
 
-  /**
-   * Gate for the calls of one turn or summary.
-   * @param waiter the turn or summary that makes the calls, one at a time
-   */
+  /** @param waiter the turn or summary that makes the calls, one at a time */
   gateFor(waiter: string): ModelGate {
-    /**
-     * Gates at which this caller has a place. If the agent has a list of models and calls another model, the caller
-     * leaves them.
-     */
+    /** Gates at which this turn or summary waits. It leaves them when another model of its agent's list is called. */
     const held = new Set<string>();
     return {
       pass: async (model, request, call) => {
@@ -163,9 +154,7 @@ export class Gates {
     return inside;
   }
 
-  /**
-   * Reports an answer. An answer that used up the account's calls closes the gate before the provider refuses a call.
-   */
+  /** An answer that used up the account's calls closes the gate before the provider refuses a call. */
   #reportAnswer(caller: Caller, callMs: number, { nextCallAt = 0 }: GatedAnswer): void {
     const retryAfterMs = nextCallAt - this.#options.clock.now();
     const isUsedUp = retryAfterMs > 0;
@@ -251,9 +240,8 @@ const [CALL, REFUSED, MOST] = [1, 21, 60];
 /**
  * Distinguishes refusals by a rate limit from refusals at a busy moment. A healthy provider refuses some calls at
  * random, and names no time for a retry. If more than 20 other calls were made for each refusal, a refusal concerns
- * only its own call. If each refusal paused the gate, 2 % of refusals would lower 100 calls a second to about 10.
- *
- * Calls count when they begin, because an answer may take minutes, whereas a refusal comes at once.
+ * only its own call. If each refusal paused the gate, 2 % of refusals would lower 100 calls a second to about 10. Calls
+ * count when they begin, because an answer may take minutes, whereas a refusal comes at once.
  */
 export class RefusalCredit {
   readonly #credits = new Map<string, number>();

@@ -52,10 +52,7 @@ export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   return loop.some((message) => readRawItems(message)?.items.some(isThinking) === true);
 }
 
-/**
- * True if a pass must wait for the model's answer. A pass with a hard reason does not wait, because a turn that waits
- * for the pass could never answer.
- */
+/** A pass waits until a thinking model has answered, unless its reason is hard: then a turn waits for the pass. */
 export function waitsForAnswer(reasons: readonly Reason[], messages: readonly Message[]): boolean {
   return !hasHardReason(reasons) && isThinkingLoopOpen(messages);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RECALL } from '../compaction/recall/message-lines.ts';
-import type { Agent, Tool } from '../domain/agent.ts';
+import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
@@ -72,7 +72,7 @@ interface FixedTexts {
 const KEPT_PROMPTS = 32;
 
 /**
- * Prepares an agent.\n@param agent with its `policy` and `basePolicy` as `readPolicy` returns them
+ * @param agent with its `policy` and `basePolicy` as `readPolicy` returns them
  * @throws invalid_policy if the policy cannot work with the model, system prompt and tools. invalid_config for invalid
  * tools.
  */
@@ -87,7 +87,12 @@ export async function prepareAgent(
   const limits = resolveLimits(policy, agent.model.profile);
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
   const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens, lineIndexes) : undefined;
-  const tools = describeAgentTools(agent.name, [...agent.tools, ...(recall === undefined ? [] : [recall])]);
+  const tools = [...agent.tools, ...(recall === undefined ? [] : [recall])].map(
+    ({ name, description, input }, index) => {
+      const parameters = describeObject(input, `agents.${agent.name}.tools[${index}].input`);
+      return { name, description, parameters };
+    },
+  );
   const answers = prepareAnswers(agent);
   const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }), ...answers };
   const prompts = new Map<string, Promise<PreparedAgent>>();
@@ -114,13 +119,10 @@ interface AgentParts
   readonly instruction?: string;
 }
 
-/**
- * Decides how a model learns the schema of the final answers: by its provider's own means, or else by the system
- * prompt.
- */
+/** Lets a model learn the schema of final answers by its provider's own means, or else by the system prompt. */
 function prepareAnswers(agent: Agent): Pick<AgentParts, 'answerSchema' | 'instruction'> {
-  const schema = describeAnswer(agent);
-  if (schema === undefined) return {};
+  if (agent.answer === undefined) return {};
+  const schema = describeObject(agent.answer, `agents.${agent.name}.answer`);
   const answerSchema = toProviderSchema(schema);
   if (answerSchema !== undefined && agent.model.profile.abilities?.structured === true) return { answerSchema };
   const { $schema: _, ...shown } = schema;
@@ -186,8 +188,8 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * Prepares the agent of a pass. A pass belongs to no turn, so it uses the last turn's prompt. If a function writes the
- * prompt, the prompt is empty before the first turn.
+ * Prepares the agent of a pass, with the prompt of the last turn. A prompt by a function is empty before the first
+ * turn.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,
@@ -240,46 +242,20 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
 }
 
 /**
- * Describes the agent's tools for its model.
- * @throws invalid_config if the JSON Schema of an input does not describe one object, which providers require
+ * Describes the input of a tool, or the final answer of an agent, for a model.
+ * @throws invalid_config if the schema has no JSON form, or does not describe one object, which providers require
  */
-function describeAgentTools(
-  agent: string,
-  tools: readonly Pick<Tool, 'name' | 'description' | 'input'>[],
-): ToolDescription[] {
-  return tools.map(({ name, description, input }, index) => {
-    const field = `agents.${agent}.tools[${index}].input`;
-    const parameters = describeInput(input, field);
-    checkParameters(parameters, field);
-    return { name, description, parameters };
-  });
-}
-
-/**
- * Describes the schema of final answers.
- * @throws invalid_config if the schema does not describe one object, or has no JSON form
- */
-function describeAnswer({ name, answer }: Agent): ToolDescription['parameters'] | undefined {
-  if (answer === undefined) return undefined;
-  const field = `agents.${name}.answer`;
-  const schema = describeInput(answer, field);
-  checkParameters(schema, field);
-  return schema;
-}
-
-function describeInput(input: z.ZodType, field: string): ToolDescription['parameters'] {
+function describeObject(schema: z.ZodType, field: string): ToolDescription['parameters'] {
+  const fail = (why: string, cause?: unknown): TurnfoldError =>
+    new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
+  let described: ToolDescription['parameters'];
   try {
-    return z.toJSONSchema(input, { io: 'input' });
+    described = z.toJSONSchema(schema, { io: 'input' });
   } catch (cause) {
-    const { message } = describeThrown(cause);
-    throw new TurnfoldError('invalid_config', `${field}: ${message}`, { field, cause });
+    throw fail(describeThrown(cause).message, cause);
   }
-}
-
-function checkParameters(parameters: ToolDescription['parameters'], field: string): void {
-  const { type = 'object' } = parameters;
-  const found = NOT_AT_THE_TOP.find((key) => key in parameters) ?? (type === 'object' ? undefined : String(type));
-  if (found === undefined) return;
-  const fault = `the schema must be an object schema, but its top level is \`${found}\`. Wrap it: z.object({ value: … })`;
-  throw new TurnfoldError('invalid_config', `${field}: ${fault}`, { field });
+  const { type = 'object' } = described;
+  const top = NOT_AT_THE_TOP.find((key) => key in described) ?? String(type);
+  if (top === 'object') return described;
+  throw fail(`the schema must be an object schema, but its top level is \`${top}\`. Wrap it: z.object({ value: … })`);
 }

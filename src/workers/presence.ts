@@ -8,16 +8,12 @@ const RENEW_EVERY_MS = 500;
 /** A worker that renewed nothing for this time was frozen, or had no connection. */
 const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
 /**
- * ms of contact with Redis before this process may report other workers as gone. After an outage, all workers try to
- * connect once a second.
+ * ms of contact with Redis before this process may report others as gone. After an outage, all connect within a second.
  */
 const CONTACT_MS = 2_000;
 /** The same time after a short interruption: other workers connect again within 0.4 s and renew their keys at once. */
 const SHORT_CONTACT_MS = 1_000;
-/**
- * ms for which a stop waits to remove the entry. If Redis does not answer within this time, another worker reports this
- * worker as lost.
- */
+/** ms for which a stop waits to remove the entry. After a failure, another worker reports this worker as lost. */
 const END_WITHIN_MS = 1_000;
 
 interface PresenceOptions {
@@ -29,8 +25,7 @@ interface PresenceOptions {
 
 /**
  * The entry of this process in the list of running workers. The worker that sweeps watches all entries, ends the leases
- * of a dead worker, and reports it once as `worker_lost`. Metrics cannot show the difference: a crash and a stop both
- * end a series.
+ * of a dead worker, and reports it once as `worker_lost`. Metrics cannot tell a crash from a stop: both end a series.
  */
 export class Presence {
   readonly #presence: WorkerPresence;
@@ -52,7 +47,7 @@ export class Presence {
   }
 
   /**
-   * Handles dead workers. A failure for one worker does not delay the others. Must not throw.
+   * Handles dead workers. A failure for one worker does not delay the others. Never throws.
    * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again
    */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
@@ -90,17 +85,15 @@ export class Presence {
       const isConnectedAgain = await store.renewPresence(this.#presence);
       const now = clock.now();
       const wasLong = now - this.#renewedAt > INTERRUPTED_AFTER_MS;
-      if (isConnectedAgain || wasLong) this.#beginContact(now, wasLong ? CONTACT_MS : SHORT_CONTACT_MS);
+      if (isConnectedAgain || wasLong) {
+        // An interruption soon after an outage must not shorten the time that the outage needs.
+        this.#judgesFrom = Math.max(this.#judgesFrom, now + (wasLong ? CONTACT_MS : SHORT_CONTACT_MS));
+        this.#inContactSince = now;
+      }
       this.#renewedAt = now;
     } catch (error) {
       this.#fail(error);
     }
-  }
-
-  #beginContact(now: number, contactMs: number): void {
-    // An interruption soon after an outage must not shorten the time that the outage needs.
-    this.#judgesFrom = Math.max(this.#judgesFrom, now + contactMs);
-    this.#inContactSince = now;
   }
 
   /** False for some time after an outage of Redis, because the entries of all workers are outdated then. */

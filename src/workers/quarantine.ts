@@ -17,9 +17,8 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets an unreadable record aside (I12). If workers cannot create the record again, its conversation's entry of due
- * work is set aside as well. Otherwise every sweep would wake a worker that can only fail. The operator who repairs the
- * record puts the entry back.
+ * Sets an unreadable record aside (I12). If workers cannot create it again, the sweeper's entry of the conversation is
+ * set aside, too: every sweep would wake a worker that can only fail. The operator who repairs the record restores it.
  * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
@@ -31,7 +30,7 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
 }
 
 /**
- * Sets the record itself aside. Only a pass or a summary can be created again.
+ * Sets aside the record of a pass or summary, which workers can create again. Leaves other records.
  * @returns true if the record no longer blocks its conversation
  */
 async function quarantineRecord(
@@ -63,7 +62,7 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
 }
 
 /**
- * Adds the quarantine to a delivery handler. Accepted turns are kept.
+ * Adds the quarantine to a delivery handler.
  * @param entryOf the entry of due work by which the sweeper adds the job again
  */
 export function withQuarantine<Delivery, Result>(

@@ -13,14 +13,13 @@ const HAND_BACK_SHARE = 0.25;
 const HAND_BACK_MAX_MS = 2_000;
 
 /**
- * Stops a worker in three phases: start no work, abort calls, hand leases back. An aborted call is repeated later, and
- * so paid for twice.
+ * Stops a worker in three phases: start no work, abort calls, hand leases back. Aborted calls are repeated elsewhere.
  */
 export class Shutdown {
   readonly #begun = new AbortController();
   readonly #callsEnd = new AbortController();
   readonly #workEnds = new AbortController();
-  /** Aborts when the stop begins. From then on the worker starts no delivery and no step. */
+  /** Aborts when the stop begins. From then on the worker starts no delivery, and no model or tool call. */
   readonly begun: AbortSignal = this.#begun.signal;
   /** Aborts when the worker aborts its model and tool calls. An answer that still arrives is recorded. */
   readonly callsEnd: AbortSignal = this.#callsEnd.signal;
@@ -28,7 +27,7 @@ export class Shutdown {
   readonly workEnds: AbortSignal = this.#workEnds.signal;
   #cutOff = 0;
 
-  /** Number of turns and passes that the deadline interrupted within a step. */
+  /** Number of turns and passes that the deadline interrupted within a call. */
   get cutOff(): number {
     return this.#cutOff;
   }
@@ -47,8 +46,7 @@ export class Shutdown {
 }
 
 /**
- * Runs the work until it ends or the signal aborts. After an abort, the work continues unattended and its outcome is
- * ignored.
+ * Runs the work until it ends or the signal aborts. Aborted work continues, and its outcome is ignored.
  * @throws the signal's reason after an abort, and every error of the work
  */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -13,9 +13,8 @@ type Grant = () => void;
 
 /**
  * A readers-writer lock for the work of one process. Turns, passes and summaries share it. A turn during which two
- * processes crashed holds it alone, so that a third crash harms no other work (I10).
- *
- * No side starves: new work waits behind a turn that waits to be alone, and all of it runs before the next such turn.
+ * processes crashed holds it alone, so that a third crash harms no other work (I10). No side starves: new work waits
+ * behind a turn that waits to be alone, and all of it runs before the next such turn.
  */
 export class SoloLock {
   #sharing = 0;
@@ -23,7 +22,7 @@ export class SoloLock {
   readonly #solos = new Set<Grant>();
   readonly #others = new Set<Grant>();
 
-  /** True if a turn waits to be alone. Work in progress then ends at its next step. */
+  /** True if a turn waits to be alone. Other turns then hand back after their current model or tool call. */
   get isWanted(): boolean {
     return !this.#isAlone && this.#solos.size > 0;
   }
@@ -77,28 +76,24 @@ export class SoloLock {
   }
 
   #hold(isSolo: boolean): SoloHold {
-    let isAlone = isSolo;
-    let isReleased = false;
-    const leave = (): void => {
-      if (!isAlone) {
-        this.#sharing -= 1;
-        return;
-      }
+    let held: 'alone' | 'shared' | 'released' = isSolo ? 'alone' : 'shared';
+    const endAlone = (): void => {
       this.#isAlone = false;
       this.#grantOthers();
     };
     return {
       release: () => {
-        if (isReleased) return;
-        isReleased = true;
-        leave();
+        if (held === 'released') return;
+        if (held === 'alone') endAlone();
+        else this.#sharing -= 1;
+        held = 'released';
         this.#grantNext();
       },
       admitOthers: () => {
-        if (isReleased || !isAlone) return;
+        if (held !== 'alone') return;
+        held = 'shared';
         this.#sharing += 1;
-        leave();
-        isAlone = false;
+        endAlone();
       },
     };
   }
@@ -114,9 +109,7 @@ interface WorkPlace {
 const ENTER_WAIT_MS = 1_000;
 const POSTPONE_MS = 1_000;
 
-/**
- * Takes a shared hold for a job. Undefined if a turn stays alone in the process for longer, or if the process stops.
- */
+/** Takes a shared hold for a job. Undefined if a turn stays alone in the process, or if the process stops. */
 export async function enterSharedSlot({ shutdown, solo, timers }: WorkPlace): Promise<SoloHold | undefined> {
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
@@ -126,9 +119,7 @@ export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }
 
-/**
- * Wraps a delivery handler. Each delivery takes a shared hold, or is postponed while a turn is alone in the process.
- */
+/** Gives each delivery a shared hold. While a turn is alone in the process, deliveries are postponed. */
 export function withSharedSlot<Delivery, Result>(
   place: WorkPlace,
   handler: (delivery: Delivery) => Promise<Result>,

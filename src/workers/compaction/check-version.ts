@@ -13,7 +13,7 @@ import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } fro
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Message that is appended for the check. A context without a user message at its end is no valid request. */
+/** Appended to the messages for the check, because most providers require a user message at the end of a request. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
 export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;
@@ -21,8 +21,7 @@ export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | '
 /**
  * Returns the rules that a version would break. Open tool rounds and pinned messages must be unchanged (X12, X13). With
  * one more user message, the version must be a valid request: in form, order (X10), thinking (A8), pins (X13) and size
- * (X9).
- * A model without a known format is checked in every format, without the limits of providers.
+ * (X9). A model without a known format is checked in every format, without the limits of providers.
  * @param summaries texts of the new summaries, by summary key
  */
 export function* checkVersion(
@@ -67,7 +66,7 @@ function* readMessages(source: ContextSource): Interruptible<Message[]> {
   return contextMessages(yield* buildInSlices(source));
 }
 
-/** Counts the version by the upper bound, as a step does before it sends a request. */
+/** Counts the version by the upper bound of its tokens, as a turn does before it sends a request. */
 function contextOf(
   { agent, limits, overhead }: CheckedAgent,
   settled: Pick<SettledContext, 'weight' | 'placeholder'>,

@@ -1,7 +1,7 @@
 /**
  * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the
  * facts that the action of this state read or wrote. `pass-states.ts` has their types. `pass-delivery.ts` claims a pass
- * and runs the loop: act, next step, act, until a final state.
+ * and runs the loop: act, next state, act, until a final state.
  *
  * ```
  *  evaluate ──► plan ──► record_plan ──► find_missing ──► park ══► children
@@ -91,10 +91,7 @@ export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<Pa
   return findOrRebase({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
 }
 
-/**
- * Decides which plans may create child jobs. Lost child jobs can be created once more. On the last attempt the pass
- * uses the summaries that exist.
- */
+/** Decides which plans may create child jobs. Lost child jobs are created once more, except on the last attempt. */
 export function chooseChildJobs(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
   job: string,

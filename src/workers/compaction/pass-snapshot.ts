@@ -18,21 +18,18 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 export interface PassSnapshot {
   readonly state: ConversationState;
   readonly requested: readonly Reason[];
-  /** Upper bound of a request that the provider refused as too long. */
+  /** Upper bound in tokens of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
   /**
-   * The agent, with the largest calibration factor: its own, the factor of the last count, or that of a requester. With
-   * a smaller factor, the size might stay below a requester's threshold, and a requester asks only once.
+   * The agent, with the largest calibration factor of the agent, the last count and all requesters. With a smaller
+   * factor, the size might not reach the threshold that a requester saw, and a requester asks only once.
    */
   readonly prepared: PreparedAgent;
 }
 
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
-/**
- * Reads the reasons before the state. So a reason that is added after the state was read keeps the pass from ending by
- * an outdated snapshot.
- */
+/** Reads the reasons first. A reason that is added later then keeps the pass from ending by this snapshot. */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
   lease: PassLease,
@@ -61,7 +58,7 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // The caller can name `turn_end`, too, but the policy decides if `turn_end` is a reason.
+  // A caller can also name `turn_end`, but the policy decides if that is a reason.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));

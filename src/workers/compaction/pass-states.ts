@@ -15,8 +15,8 @@ import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './plan-and-settle.ts';
 
 /**
- * Plans for which a delivery may create child jobs. `any`: every plan. `new`: only plans of this delivery, because the
- * child jobs of the stored plan have ended. `none`: no plan.
+ * Plans for which a delivery may create child jobs. `any`: every plan. `new`: plans of this delivery, because the child
+ * jobs of the stored plan have ended. `none`: no plan.
  */
 export type ChildJobs =
   | {

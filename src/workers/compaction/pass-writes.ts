@@ -61,10 +61,7 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
   });
 }
 
-/**
- * Ends the pass as failed, even if reasons were added.
- * @param policy undefined if this worker does not know the agent
- */
+/** Ends the pass as failed, even if reasons were added. @param policy undefined if this worker lacks the agent */
 export async function failPass(
   run: OwnedPass,
   { code, reasons }: { readonly code: string; readonly reasons: readonly Reason[] },

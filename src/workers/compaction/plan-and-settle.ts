@@ -39,7 +39,7 @@ interface SettleChoices {
   readonly onRefusal?: (refusal: VersionRefusal) => void;
 }
 
-/** Plans a context. Makes no plan while a model thinks, unless a turn waits for the pass. */
+/** Plans a context. Makes no plan while a model thinks between tool calls, unless a turn waits for the pass. */
 export async function planContext(
   input: PlanInput,
 ): Promise<{ readonly status: 'planned'; readonly plan: PassPlan } | { readonly status: 'thinking' }> {
@@ -49,7 +49,7 @@ export async function planContext(
   return { status: 'planned', plan: await eventLoopShare.run(planInSlices(request)) };
 }
 
-/** Makes a version that the agent's provider accepts from plan and summaries. */
+/** Makes a version from plan and summaries that the agent's provider accepts. */
 export async function settleContext(
   input: SettleInput,
   { isUnchecked = false, onRefusal }: SettleChoices = {},
@@ -61,16 +61,11 @@ export async function settleContext(
     { ...request, plan, summaries: accepted.summaries },
     {
       quarantine: state.quarantine,
-      check: (settled) => (isUnchecked ? withoutViolations() : checkVersion(prepared, source, settled, accepted.texts)),
+      ...(!isUnchecked && { check: (settled) => checkVersion(prepared, source, settled, accepted.texts) }),
       ...(onRefusal && { onRefusal }),
     },
   );
   return await eventLoopShare.run(settling);
-}
-
-// oxlint-disable-next-line require-yield -- it returns at once, so nothing needs a yield
-function* withoutViolations(): Interruptible<Violation[]> {
-  return [];
 }
 
 export interface VersionRefusal {
@@ -93,7 +88,7 @@ export interface RefusedVersion {
 
 interface Sendability {
   readonly quarantine: Quarantine | undefined;
-  readonly check: (settled: SettledContext) => Interruptible<readonly Violation[]>;
+  readonly check?: (settled: SettledContext) => Interruptible<readonly Violation[]>;
   readonly onRefusal?: (refusal: VersionRefusal) => void;
 }
 
@@ -113,20 +108,15 @@ function* settleAndCheck(
 ): Interruptible<SettleOutcome | RefusedVersion> {
   const settled = yield* settleInSlices(request);
   if (settled.kind !== 'version') return settled;
-  const refusal = yield* findRefusal(settled, quarantine, check);
-  if (refusal === undefined) return settled;
+  const isQuarantined = quarantine?.segments === hashSegments(settled.segments);
+  const violations = isQuarantined || check === undefined ? [] : yield* check(settled);
+  const [first] = violations;
+  if (first === undefined && !isQuarantined) return settled;
+  const refusal = first ? describeViolations(first, violations) : QUARANTINED;
   onRefusal(refusal);
   return { kind: 'refused', refusal };
 }
 
-function* findRefusal(
-  settled: SettledContext,
-  quarantine: Sendability['quarantine'],
-  check: Sendability['check'],
-): Interruptible<VersionRefusal | undefined> {
-  if (quarantine?.segments === hashSegments(settled.segments)) return QUARANTINED;
-  const violations = yield* check(settled);
-  const [first] = violations;
-  if (first === undefined) return undefined;
-  return { codes: [...new Set(violations.map(({ rule }) => rule))], message: `${first.path}: ${first.message}` };
+function describeViolations({ path, message }: Violation, violations: readonly Violation[]): VersionRefusal {
+  return { codes: [...new Set(violations.map(({ rule }) => rule))], message: `${path}: ${message}` };
 }

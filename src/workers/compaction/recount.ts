@@ -2,7 +2,6 @@ import { explainInfeasible } from '../../compaction/budget.ts';
 import { buildInSlices } from '../../compaction/context.ts';
 import { Ladder } from '../../compaction/ladder.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { BudgetInfeasible } from '../../domain/pass-plan.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
 import type { PassNeed, Recount } from '../turn/turn-ports.ts';
@@ -42,12 +41,9 @@ export async function recountContext(
       return { status: 'too_large', details: tried.details, rules: [] };
     default: {
       const rules = tried.kind === 'refused' ? tried.refusal.codes : [];
-      return { status: 'too_large', details: await explainNow(), rules };
+      const request = planRequest(prepared, context, reasons, findings);
+      const details = explainInfeasible(request, await eventLoopShare.run(new Ladder(request).layOut()));
+      return { status: 'too_large', details, rules };
     }
-  }
-
-  async function explainNow(): Promise<BudgetInfeasible> {
-    const request = planRequest(prepared, context, reasons, findings);
-    return explainInfeasible(request, await eventLoopShare.run(new Ladder(request).layOut()));
   }
 }

@@ -32,7 +32,7 @@ const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
   'infeasible',
 ]);
 
-/** True if a pass can be measured. A failed pass, or a pass without a reason, shows nothing about its policy. */
+/** A failed pass, or a pass without a reason, shows nothing about its policy, so it is not measured. */
 export function isMeasured(outcome: PassMeasure['outcome']): boolean {
   return MEASURED.has(outcome);
 }
@@ -50,9 +50,8 @@ interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers
 }
 
 /**
- * Measures a second policy at passes of the live policy, when the context has been read anyway. A measurement cannot
- * show when the second policy would compact, because after its own first pass the context would differ. The command
- * `replay` shows that.
+ * Measures a second policy at passes of the live policy. This cannot show when the second policy would compact, because
+ * after its own first pass the context would differ. The command `replay` shows that.
  */
 export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
@@ -111,9 +110,7 @@ async function tryShadow(
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
 }
 
-/**
- * A live pass would continue without a failed summary. Here, a missing summary would look like an effect of the policy.
- */
+/** A live pass continues without a failed summary. Here, that would look like an effect of the shadow policy. */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
 };

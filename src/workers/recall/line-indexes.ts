@@ -9,10 +9,7 @@ import { type Segment, type SeqRange, START_VERSION } from '../../domain/version
 import type { ContextReader, ContextStore } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 
-/**
- * Limit for the indexes of all conversations of a process. 10,000 recorded messages take about 5 MB, and most logs are
- * much shorter.
- */
+/** Limit for the indexes of all conversations of a process. 10,000 recorded messages take about 5 MB. */
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface IndexedLog {
@@ -76,7 +73,7 @@ export class LineIndexes {
   }
 
   /**
-   * Returns the index of a conversation, updated to the end of its log.
+   * Updates the index of a conversation to the end of its log.
    * @throws the signal's reason once it is aborted. The messages indexed until then are kept.
    */
   async open(log: IndexedLog, signal: AbortSignal): Promise<OpenIndex> {
@@ -124,10 +121,7 @@ export class LineIndexes {
     return (await this.#readShown(this.#use(log.conversation), log)).hidden;
   }
 
-  /**
-   * Reads what the model sees, once for each version: versions never change, and reading those of a long conversation
-   * takes milliseconds.
-   */
+  /** Reads once for each version what the model sees. For a long conversation, that takes milliseconds. */
   async #readShown(kept: Kept, { contexts, conversation, state }: IndexedLog): Promise<Shown> {
     const { version: number } = state.size;
     if (kept.version?.number === number) return kept.version;

@@ -19,10 +19,7 @@ const SPARE_TOKENS = 8;
 
 type Compose = (room: number) => Promise<string>;
 
-/**
- * Composes an answer within a limit. The whole answer may have more tokens than the sum of its parts. The parts are
- * then composed again with fewer tokens.
- */
+/** Composes an answer within a limit. Its tokens may exceed the sum of its parts, so it may be composed again. */
 export async function composeWithin(counter: TokenCounter, maxTokens: number, compose: Compose): Promise<string> {
   for (let room = maxTokens - LAST_LINE_TOKENS; ; ) {
     const answer = await compose(room);
@@ -33,8 +30,7 @@ export async function composeWithin(counter: TokenCounter, maxTokens: number, co
 }
 
 /**
- * Frames a text by a fence of backticks. The fence is longer than any run of backticks in the text. So no line can end
- * the frame or look like another message.
+ * Frames a text by more backticks than any run in it has. So no line can end the frame or look like another message.
  */
 export function frameText(title: string, text: string): string {
   if (text === '') return `${title} no text`;
@@ -58,7 +54,7 @@ function nameAuthor(
 }
 
 /**
- * Reads the tool calls that results in `entries` answer. The id of a call names the message that made the call.
+ * Reads the tool calls that results in `entries` answer. A call's id names its message.
  * @param entries their own calls are known already
  */
 export async function readCalls(
@@ -212,10 +208,7 @@ class ChosenLines {
   }
 }
 
-/**
- * Writes lines of a message. `…` stands for lines that are left out.
- * @param lines ascending
- */
+/** Writes lines of a message, given in ascending order. `…` stands for lines that are left out. */
 function writeLines({ lines: { text }, places }: MatchedMessage, lines: readonly number[]): string {
   const runs: LinePlace[][] = [];
   for (const [at, line] of lines.entries()) {

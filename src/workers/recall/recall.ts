@@ -47,10 +47,7 @@ interface RecallPlace extends IndexedLog {
   readonly contexts: IndexedLog['contexts'] & Pick<ContextStore, 'readText'>;
 }
 
-/**
- * The built-in tool with which an agent searches and reads its own conversation, also the messages that compaction
- * archived.
- */
+/** The built-in tool by which an agent searches and reads its own conversation, also messages that left the context. */
 export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly name = RECALL;
   readonly description =
@@ -106,9 +103,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
         const calls = await readCalls(place, entries, { signal, bytesOf: () => Infinity });
         for (const entry of entries) {
           if (isWithin(hidden, entry.seq)) continue;
-          if (messages.length > 0 && left < MIN_MESSAGE_TOKENS) {
-            return [...messages, `Continue with from: ${entry.seq}${end}.`].join('\n');
-          }
+          const toContinue = (): string => [...messages, `Continue with from: ${entry.seq}${end}.`].join('\n');
+          if (messages.length > 0 && left < MIN_MESSAGE_TOKENS) return toContinue();
           const skipped = messages.length === 0 ? offset : 0;
           const title = titleOf(entry, calls, skipped > 0 ? ` from character ${skipped}` : '');
           const text = recallText(entry.message).slice(skipped);
@@ -116,9 +112,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           const isWhole = fitting.length === text.length;
           // Only the first message is cut, because it can be too large for any answer. The next call returns any other
           // message in full.
-          if (!isWhole && messages.length > 0) {
-            return [...messages, `Continue with from: ${entry.seq}${end}.`].join('\n');
-          }
+          if (!isWhole && messages.length > 0) return toContinue();
           const framed = frameText(title, fitting);
           messages.push(framed);
           const next = `from: ${entry.seq}, offset: ${skipped + fitting.length}${end}`;
@@ -163,10 +157,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   }
 }
 
-/**
- * Tokens of an answer for each line that is looked up. A line with its title has about 40 tokens, so an answer shows
- * about half of these lines.
- */
+/** Tokens of an answer for each line that is looked up. A line with its title has about 40, so about half are shown. */
 const TOKENS_A_LINE = 24;
 const MIN_LINES = 32;
 const MAX_LINES = 256;

@@ -1,3 +1,16 @@
+/**
+ * A summarization job, from its delivery to its end. Each job summarizes one sequence of messages for one pass.
+ *
+ * ```
+ * runTask                claims the sequence by its content: two jobs with the same content pay once
+ *   summarizeSequence    asks a chain of summarizers until one text is accepted             summarize-sequence.ts
+ *     createRequest      messages, copied user texts, limits, parts of earlier attempts     summary-request.ts
+ *   recordSummary        stores the summary or its refusal, with the usage of its calls
+ * ```
+ *
+ * A summary that is missing never fails its pass, so a job ends as `failed` instead of throwing on its last attempt.
+ * A rate limit and a stopping worker cost no attempt.
+ */
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
@@ -13,7 +26,6 @@ import { postpone } from '../solo-lock.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
-/** Handles summarization jobs. Each job claims its sequence by content, so two jobs with the same content pay once. */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
     const { conversation, passId, sequence, traceParent } = delivery.task;

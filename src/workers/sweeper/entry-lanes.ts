@@ -4,22 +4,18 @@ import type { Timers } from '../timers.ts';
 const WIDTH = 16;
 /** ms after which an entry of due work counts as slow. Most entries take a small fraction of this time. */
 const ENTRY_MS = 2_000;
-/**
- * The same limit while many other entries are slow. With 2 s for each, 96 slow entries delayed the next entry by 12 s.
- */
+/** The same limit while many entries are slow. With 2 s for each, 96 slow entries delayed the next one by 12 s. */
 const HURRIED_MS = 50;
 /**
- * ms after which a slow entry may be started again, because its command may never be answered. A second wake does no
- * harm.
+ * ms after which a slow entry may be started again. A second wake is harmless, and its command may never be answered.
  */
 const GIVEN_UP_MS = 30_000;
 /** Limit for slow entries, because each uses memory and has a waiting command. */
 const MAX_IN_FLIGHT_ENTRIES = 2_000;
 
 /**
- * Handles due work in parallel lanes. An entry is slow if the master of its queue is down. A slow entry leaves its
- * lane, continues in the background, and is not started again within half a minute. If too many entries are slow, a
- * later sweep handles the rest.
+ * Handles due work in parallel lanes. A slow entry, whose queue's master may be down, leaves its lane and continues in
+ * the background. It is not started again within half a minute. If too many are slow, a later sweep handles the rest.
  */
 export class EntryLanes {
   readonly #handle: (entry: DueEntry) => Promise<boolean>;
@@ -32,10 +28,7 @@ export class EntryLanes {
     this.#timers = timers;
   }
 
-  /**
-   * Handles all entries.
-   * @returns number of wakes that were added before their entry counted as slow
-   */
+  /** @returns number of wakes that were added before their entry counted as slow */
   async handleAll(entries: readonly DueEntry[]): Promise<number> {
     let woken = 0;
     const next = entries.filter((entry) => !this.#inFlight.has(nameOf(entry))).values();

@@ -9,10 +9,7 @@ interface PackerPorts {
   readonly onEvent: EventListener;
 }
 
-/**
- * Packs old log entries to save memory, in the process that sweeps. A failure delays no other conversation. Must not
- * throw.
- */
+/** Packs old log entries to save memory, in the process that sweeps. Never throws. */
 export async function packDueLogs({ packs, shutdown, onEvent }: PackerPorts): Promise<void> {
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);

@@ -30,15 +30,9 @@ export interface Sweeper {
    * @throws the error of a shard that could not be read, after the work of the other shards was handled
    */
   sweepOnce(): Promise<number>;
-  /**
-   * Ends the leases of a dead worker, and wakes its conversations.
-   * @throws the errors of `sweepOnce`
-   */
+  /** Ends the leases of a dead worker, and wakes its conversations. @throws as `sweepOnce` */
   endLeases(worker: string): Promise<void>;
-  /**
-   * Starts to sweep.
-   * @param chores calls that the sweeping process makes twice a second. They must not throw.
-   */
+  /** @param chores calls that the sweeping process makes twice a second. They must not throw. */
   start(chores?: readonly Chore[]): void;
   /** Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;
@@ -59,22 +53,13 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     // If the worker stopped meanwhile, the failure comes from its closed connection and is not reported.
     if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
-  const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
-    try {
-      await quarantineCorrupt(ports, entry, why);
-    } catch (error) {
-      report(error, entry.conversation);
-    }
-  };
-  /**
-   * Handles one entry. A failed entry must not delay others (I12), because their next due time is up to a minute later.
-   */
+  /** Never throws: a failed entry must not delay others (I12), because their next due time is up to a minute later. */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
       return await handleEntry(ports, entry, expired);
     } catch (error) {
       report(error, entry.conversation);
-      await setAside(entry, error);
+      await quarantineCorrupt(ports, entry, error).catch((failure: unknown) => report(failure, entry.conversation));
       return false;
     }
   };
