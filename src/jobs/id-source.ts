@@ -9,8 +9,7 @@ export function createIdSource(): IdSource {
 }
 
 /**
- * Source of owner ids. An id is the name of its worker and a counter, so records and scripts need no separate field for
- * the worker.
+ * Source of owner ids. An id begins with the name of its worker, so no record needs a separate field for the worker.
  */
 export function createOwnerSource(worker: string): IdSource {
   let count = 0;

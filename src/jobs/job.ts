@@ -18,14 +18,13 @@ export interface JobDefinition<Task> {
 }
 
 /**
- * Version of the job data. Increase it if an older worker could misread the new data: older workers leave jobs of a
- * newer version to others. An additional field needs no increase, because unknown fields are ignored.
+ * Version of the job data. Increase it only if an older worker could misread new data: workers leave jobs of a newer
+ * version to others, but ignore unknown fields.
  */
 export const PAYLOAD_VERSION = 1;
 
 /**
- * Number of times that a job of a newer version is delivered before it is dropped. These deliveries take about a
- * minute, so that a newer worker can take the job.
+ * Deliveries of a job of a newer version before it is dropped. They take a minute, so that a newer worker can take it.
  */
 export const NEWER_PAYLOAD_TRIES = 6;
 /** Delay after the first delivery of such a job. The delay doubles with each delivery. */

@@ -12,8 +12,8 @@ export interface WakeOptions {
 /** Adds jobs that say "look at this conversation". A lost job costs only time, and a repeated job does nothing. */
 export interface WakeQueue {
   /**
-   * Adds a job, or, if many jobs wait already, a due wake (a cheap entry without a job). Calls with the same `wake`, an
-   * id that the store recorded, add it once.
+   * Adds a job, or, if many jobs wait already, a due wake (a cheap entry without a job). Repeated calls with the same
+   * `wake` add it once.
    */
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
   /**
@@ -40,8 +40,7 @@ export interface SummarizationTask {
 }
 
 /**
- * The worker did not take the work, or handed it back. The queue delivers the job again after `delayMs` without
- * counting an attempt.
+ * The worker did not take the work, or handed it back. The queue delivers the job again, without counting an attempt.
  */
 export interface Postponed {
   readonly status: 'postponed';
@@ -54,9 +53,7 @@ export type TurnDeliveryResult =
   | { readonly status: 'lost' }
   | Postponed;
 
-/**
- * Handles the turns of a conversation. Throws the error if Redis is down, and a `BrokenDelivery` for unexpected errors.
- */
+/** Handles the turns of a conversation. Throws the error if Redis is down, else a `BrokenDelivery`. */
 export type TurnHandler = (conversation: ConversationRef) => Promise<TurnDeliveryResult>;
 
 export interface PassDelivery {
@@ -88,9 +85,7 @@ export type SummarizationResult =
   | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
   /** Another job summarizes the same messages. The job is delivered again in a second, without counting an attempt. */
   | { readonly status: 'in_flight' }
-  /**
-   * The provider asked to wait. The job is delivered again at `retryAt` (ms since epoch), without counting an attempt.
-   */
+  /** A rate limit. The job is delivered again at `retryAt` (ms since epoch), without counting an attempt. */
   | { readonly status: 'limited'; readonly retryAt: number };
 
 /** A job that another service added. Every field is untrusted, and the data can be any JSON. */
@@ -103,7 +98,7 @@ export interface InboxJob {
 }
 
 /**
- * Moves a job of the inbox to the mailbox of its conversation. The queue stores the returned result with the job.
+ * Moves a job of the inbox to the mailbox of its conversation. The queue stores the result with the job.
  * @throws a coded error if the job is not accepted
  */
 export type InboxHandler = (job: InboxJob) => Promise<{ readonly isNew: boolean }>;

@@ -1,8 +1,7 @@
 import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
 
 /**
- * Names of the queues. Compaction and summarization share a Cluster slot, because BullMQ requires it of a parent and
- * its children.
+ * Names of the queues. BullMQ requires a parent (compaction) and its children (summarization) to share a Cluster slot.
  */
 export const QUEUES = { turn: 'turn', compaction: 'compaction', summarization: 'summarization' } as const;
 
@@ -24,9 +23,7 @@ export function queuePrefix(shard: number, prefix = DEFAULT_PREFIX): string {
   return hashTag(prefix, 'tq', shard);
 }
 
-/**
- * Jobs with a lower number run first. Every job has a priority, because BullMQ runs jobs without one before all others.
- */
+/** A lower number runs first. Every job has a priority, because BullMQ runs jobs without one before all others. */
 export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
 /** Priority of work that a dead or stopped worker had begun. */
@@ -37,7 +34,7 @@ export const LOWEST_PRIORITY = 2_097_151;
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;
 
 /**
- * Seconds after which an idle worker looks for jobs without a signal. The worker that took the signal may have died, or
- * the machine of Redis.
+ * Seconds after which an idle worker looks for jobs without a signal, because another worker may have died with the
+ * signal.
  */
 export const IDLE_LOOK_SECONDS = 10;

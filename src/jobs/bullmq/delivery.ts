@@ -43,9 +43,8 @@ export function deliverTurns(
 }
 
 /**
- * Delivers the job again later.
  * @param at ms since epoch
- * @throws DelayedError, which tells BullMQ to delay the job without counting an attempt
+ * @throws DelayedError, which tells BullMQ to deliver the job later without counting an attempt
  */
 export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
   await job.moveToDelayed(at, token);
@@ -56,8 +55,7 @@ export async function deliverAgain(job: Job<unknown>, token: string, at: number)
  * Reads the data of a job. A job with unreadable data is removed, because another attempt would fail again.
  *
  * During a deployment, a worker of the older release delays a job of the newer release, so that a newer worker takes
- * it. If the release was rolled back and no newer worker runs, the job is removed. Its turn or pass is in Redis, so the
- * sweeper adds a job that this release can read.
+ * it. If no newer worker runs any more, the job is removed, and the sweeper adds a job that this release can read.
  * @throws DelayedError, which costs the job no attempt
  */
 export async function readJob<Task>(
@@ -70,7 +68,9 @@ export async function readJob<Task>(
     // BullMQ puts a delayed job behind others of its priority. The lowest priority keeps the job behind all readable
     // jobs.
     await job.changePriority({ priority: LOWEST_PRIORITY });
-    return await deliverAgain(job, token, Date.now() + newerDelay(job.attemptsStarted));
+    // Delays of 1, 2, 4 … 32 s. With a delay of 1 s each time, 5,000 such jobs kept all other jobs waiting for 32 s.
+    const delayMs = NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, job.attemptsStarted) - 1);
+    return await deliverAgain(job, token, Date.now() + delayMs);
   }
   try {
     return { status: 'read', task: definition.read(job.data) };
@@ -81,18 +81,13 @@ export async function readJob<Task>(
   }
 }
 
-/** Delays of 1, 2, 4 … 32 s. When every delay was one second, 5,000 such jobs kept all other jobs waiting for 32 s. */
-function newerDelay(attempt: number): number {
-  return NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, attempt) - 1);
-}
-
-/** First delay in ms. It doubles with each delivery. */
+/** ms before the second delivery of an inbox job. The delay doubles with each delivery. */
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * A job of the inbox that cannot be accepted fails at once, with the coded error as JSON in `failedReason`. If Redis or
- * the worker is the reason, the job is delivered again without counting an attempt.
+ * A job of the inbox that cannot be accepted fails at once, with the coded error as JSON in `failedReason`. After an
+ * outage, the job is delivered again without counting an attempt.
  */
 export function deliverInbox(handler: InboxHandler, onTaken: (delivery: InboxDelivery) => void): JobDelivery {
   return async (job, token) => {

@@ -10,8 +10,8 @@
  * the share was 0.21 to 0.23 (docs/explanation/performance.md).
  *
  * Three rules keep due wakes safe:
- * - Due wakes leave in the order in which they came. They and the waiting jobs share the workers in proportion to their
- *   numbers.
+ * - Due wakes leave in the order in which they came. They share the workers with the waiting jobs, in proportion to
+ *   their numbers.
  * - An idle worker looks at the set at most four times a second. It adds jobs for as many wakes as it can run.
  * - If a worker dies with a wake, the sweeper adds a new wake, as for a lost job.
  *
@@ -79,8 +79,7 @@ const TAKE = [
 ].join('\n');
 
 /**
- * Looks for a due wake. If no job waits or runs, no worker may look for wakes, so the wake is removed and the caller
- * adds a job.
+ * Looks for a due wake. If no job waits or runs, no worker may look for it, so it is removed and the caller adds a job.
  * KEYS: due, prioritized, active. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
  */
 const FIND = [
@@ -110,10 +109,7 @@ export class DueWakes {
     this.#redis = connection as QueueConnection & DueCommands;
   }
 
-  /**
-   * Adds a due wake if enough jobs wait.
-   * @returns false if the caller must add a job
-   */
+  /** @returns false if few jobs wait, so that the caller must add a job for the wake */
   async put(queue: QueueKeys, wake: DueWake): Promise<boolean> {
     if (!this.#crowded.has(queue)) {
       this.#look(queue);
@@ -134,10 +130,7 @@ export class DueWakes {
     return wakes.map(() => isPut === 1);
   }
 
-  /**
-   * Takes due wakes.
-   * @param getJobs true if the caller adds a job for each wake
-   */
+  /** @param getJobs true if the caller adds a job for each wake */
   async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }) {
     const keys = [DUE, 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
     const [left, ...members] = await this.#redis.takeDueWakes(...keys, FIRST, LATER, most, getJobs ? 0 : 1);
@@ -203,9 +196,7 @@ interface Call<Item, Reply> {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Joins the calls of one pass of the event loop into one. Running a script costs Redis more than the commands in it.
- */
+/** Joins all calls that are made in one pass of the event loop. A script costs Redis more than the commands in it. */
 export class TickBatch<Item, Reply> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Reply[]>;
   #calls: Call<Item, Reply>[] = [];

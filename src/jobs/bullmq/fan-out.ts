@@ -15,8 +15,8 @@ import { type DeliveryListeners, deliverAgain, type JobDelivery, readJob } from 
 import type { QueueSet } from './queue-set.ts';
 
 /**
- * Child jobs that one transaction adds. A transaction blocks Redis and this process, and 100,000 messages may have
- * 12,000 sequences. After a crash between two transactions, the pass continues without the missing summaries.
+ * Child jobs that one transaction adds. It blocks Redis and this process, and 100,000 messages may have 12,000
+ * sequences. After a crash between two transactions, the pass continues without the missing summaries.
  */
 const CHILDREN_AT_ONCE = 500;
 
@@ -24,10 +24,7 @@ const TRY_AGAIN_MS = 250;
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
-/**
- * Delivers passes. A pass is delivered again when all its child jobs have ended. It may then plan again and wait for
- * other children.
- */
+/** Delivers passes. A pass that waits for child jobs is delivered again when all have ended. It may then plan again. */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakePassJob, job, token, listeners);
@@ -35,7 +32,7 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
     const { conversation, traceParent } = read.task;
     let haveChildrenEnded = await haveAllChildrenEnded(job);
     for (;;) {
-      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, traceParent });
+      const result = await handler({ conversation, job: needId(job), haveChildrenEnded, traceParent });
       if (result.status === 'done') return;
       if (result.status === 'postponed') return await deliverAgain(job, token, Date.now() + result.delayMs);
       if (haveChildrenEnded && result.children.length === 0)
@@ -55,9 +52,8 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
 }
 
 /**
- * Reads BullMQ's links to the children, which are written in the transaction that adds the children. A field in the
- * job's data would be less safe: a worker that has lost the job could still write it. Also false after a crash between
- * adding the children and waiting for them.
+ * Reads BullMQ's links to the children, which are written in the transaction that adds the children. A worker that has
+ * lost the job could still write a field of its data. Also false after a crash before the job waited for its children.
  */
 async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
   const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();
@@ -72,7 +68,7 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
       data: write(child),
       opts: {
         jobId: child.child,
-        parent: { id: jobIdOf(parent), queue: parent.queueQualifiedName },
+        parent: { id: needId(parent), queue: parent.queueQualifiedName },
         priority,
         attempts,
         backoff: { type: 'fixed', delay: backoffMs },
@@ -86,12 +82,12 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
   // BullMQ returns a negative number as id if the parent does not exist, or if another parent has this child.
   const refused = added.find((job, index) => job.id !== children[index]?.child);
   if (refused !== undefined)
-    throw new Error(`BullMQ refused to add a child job to job ${jobIdOf(parent)} (code ${String(refused.id)})`);
+    throw new Error(`BullMQ refused to add a child job to job ${needId(parent)} (code ${String(refused.id)})`);
 }
 
 /**
- * Repeats a command while Redis refuses writes, at most as long as a pass may wait. Otherwise the pass would wait for
- * jobs that were never added.
+ * Repeats a command while Redis refuses writes, at most as long as a pass may wait. Without the command, the pass would
+ * wait for jobs that were never added.
  * @param listeners receive the first refusal
  * @param send may run several times without adding a job twice
  */
@@ -115,7 +111,7 @@ type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
 /**
  * Delivers summarizations. Every child job ends with a return value, because a failed child could block its parent for
- * ever. A model call continues after the lock of its job is lost, because the call must be paid for anyway.
+ * ever. A model call continues after its job's lock is lost, because it must be paid for anyway.
  */
 export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): JobDelivery {
   return async (job, token): Promise<Outcome> => {
@@ -129,10 +125,7 @@ export function deliverSummarizations(handler: SummarizationHandler, listeners: 
   };
 }
 
-/**
- * Time of the next delivery, at least a second from now. A rate limit costs no attempt, and a provider might ask for an
- * immediate retry each time.
- */
+/** Time of the next delivery, at least a second from now: a provider might always ask for an immediate retry. */
 function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): number {
   if (result.status === 'postponed') return Date.now() + result.delayMs;
   const soonest = Date.now() + IN_FLIGHT_DELAY_MS;
@@ -153,7 +146,7 @@ async function handleOrFail(
   }
 }
 
-function jobIdOf(job: Job<unknown>): string {
+function needId(job: Job<unknown>): string {
   if (job.id === undefined) throw new Error('BullMQ delivered a job without an id');
   return job.id;
 }

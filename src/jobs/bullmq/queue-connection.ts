@@ -14,8 +14,8 @@ interface QueueConnectionOptions extends RedisLocation {
 }
 
 /**
- * One connection that several queues share, and the copies that BullMQ makes of it for blocking commands. If BullMQ's
- * own close does not finish, BullMQ leaves copies open, so `disconnectAll` closes them.
+ * One connection that several queues share, and the copies that BullMQ makes of it for blocking commands. BullMQ may
+ * leave copies open, so `disconnectAll` closes them.
  */
 export type QueueConnection = (Redis | Cluster) & {
   /** Closes the connection and its copies at once, even with commands in flight. */
@@ -23,9 +23,9 @@ export type QueueConnection = (Redis | Cluster) & {
 };
 
 /**
- * ms of silence after which a single server counts as dead, and commands are sent again. BullMQ's script for taking a
- * job, sent twice, takes two jobs. The first job then stays locked until its lock of 10 s lapses. When this limit was 5
- * s, two stalls of 6 s locked three of 600 waiting turns.
+ * ms of silence after which a single server counts as dead, and commands are sent again. A script for taking a job,
+ * sent twice, takes two jobs, and the first stays locked for 10 s. With a limit of 5 s, two stalls of 6 s locked three
+ * of 600 waiting turns.
  */
 const ALONE_SILENCE_MS = 8_000;
 
@@ -33,8 +33,7 @@ const ALONE_SILENCE_MS = 8_000;
 export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
   const connection = openRedis(to, { failsFast, aloneSilenceMs: ALONE_SILENCE_MS }, classes) as QueueConnection;
-  // Each call that waits for the connection adds a listener. Many listeners are no leak here, so Node's limit is
-  // lifted.
+  // Each call that waits for the connection adds a listener, so many listeners are no leak here.
   connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));
   connection.on('error', outages.onError);
@@ -79,8 +78,8 @@ class QueueCluster extends Cluster {
 }
 
 /**
- * Disconnects. While a connection waits to reconnect, ioredis would forget its waiting commands for ever. Starting a
- * reconnect and ending it at once rejects them.
+ * While a connection waits to reconnect, ioredis would forget its waiting commands for ever. Starting a reconnect and
+ * ending it at once rejects them.
  */
 function cut(connection: Redis): void {
   if (connection.status === 'end') return; // a second disconnect would leave a timer of two seconds

@@ -1,12 +1,12 @@
-import { type Metrics, Queue } from 'bullmq';
+import type { Metrics, Queue } from 'bullmq';
 import { isErrorCode } from '../../domain/errors.ts';
 import { readJsonText } from '../../domain/json-text.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { isOutage } from '../../store/redis/errors.ts';
-import { INBOX_QUEUE, QUEUES, type QueueName, queuePrefix } from '../queues.ts';
+import { INBOX_QUEUE, QUEUES, type QueueName } from '../queues.ts';
 import type { DueWakes } from './due-wakes.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
-import { type QueueSet, reportErrors } from './queue-set.ts';
+import { type InboxPlace, openInboxQueue, type QueueSet, reportErrors } from './queue-set.ts';
 import { type QueueReader, readShardWaits, type ShardWait } from './shard-waits.ts';
 
 export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'failed'] as const;
@@ -17,10 +17,7 @@ export interface StateCount {
   readonly count: number;
 }
 
-/**
- * Counts jobs by state. A due wake (a wake without a job) counts as a waiting job. Only lengths of lists are read, so
- * the cost does not grow.
- */
+/** Counts jobs by state, with due wakes (wakes without a job) as waiting jobs. Reads only the lengths of lists. */
 export async function countJobs(queues: QueueSet, dueWakes: DueWakes): Promise<StateCount[]> {
   const counts = await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -62,15 +59,12 @@ export async function reportQueues(
   );
 }
 
-/**
- * Attempts to list the clients. BullMQ asks every node of a Cluster. If a node disappears, the next attempt leaves it
- * out.
- */
+/** Attempts to list the clients. If a node of a Cluster disappears meanwhile, the next attempt leaves it out. */
 const MAX_TRIES = 4;
 
 /**
  * If the server cannot list its clients, BullMQ returns one client with the name GCP. If the ACL forbids the list,
- * BullMQ throws. Redis lists the clients of all databases under the same names, so this function filters them.
+ * BullMQ throws. Redis lists the clients of all databases, so this function filters them.
  */
 async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
@@ -101,7 +95,6 @@ export interface QueueHour {
   readonly failed: readonly number[];
 }
 
-/** Counts the jobs that ended in the last hour, for the workers of all processes together. */
 export async function readHour(queues: QueueSet, now: number): Promise<QueueHour[]> {
   return await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -141,23 +134,10 @@ export interface InboxReport {
   readonly workers: number | undefined;
 }
 
-interface InboxPlace {
-  readonly connection: QueueConnection;
-  readonly prefix: string | undefined;
-  readonly onError: QueueErrorListener;
-}
-
 /** Reports the state of the inbox. Only a few jobs are read, so the cost does not grow with the queue. */
-export async function reportInbox({ connection, prefix, onError }: InboxPlace): Promise<InboxReport> {
-  const jobs = new Queue(INBOX_QUEUE, {
-    connection,
-    prefix: queuePrefix(0, prefix),
-    // A report must not change the settings that the producers have stored.
-    skipMetasUpdate: true,
-    // Without this option, a Redis user that may not run INFO could not start the queue.
-    skipWaitingForReady: true,
-    skipVersionCheck: true,
-  });
+export async function reportInbox(place: InboxPlace, onError: QueueErrorListener): Promise<InboxReport> {
+  const { connection } = place;
+  const jobs = openInboxQueue(place);
   jobs.on('error', reportErrors(INBOX_QUEUE, onError));
   try {
     const counts = await jobs.getJobCounts('waiting', 'prioritized', 'delayed', 'failed');
@@ -177,10 +157,7 @@ export async function reportInbox({ connection, prefix, onError }: InboxPlace): 
   }
 }
 
-/**
- * Wait in ms of the oldest job. The oldest job without a priority is the last of its list. Jobs with a priority come
- * after those.
- */
+/** Wait in ms of the oldest job. Jobs without a priority run first, and the oldest of them is the last of its list. */
 async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undefined> {
   const [[waiting], [prioritized], [delayed]] = await Promise.all([
     redis.lrange(jobs.toKey('wait'), -1, -1),

@@ -5,7 +5,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { isOutage, nameRedisError } from '../../store/redis/errors.ts';
 import { type JobDefinition, type WakeTask, wakePassJob, wakeTurnJob } from '../job.ts';
 import type { WakeKind } from '../ports.ts';
-import { HIGHEST_PRIORITY, type QueueName, queuePrefix } from '../queues.ts';
+import { HIGHEST_PRIORITY, INBOX_QUEUE, type QueueName, queuePrefix } from '../queues.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 
 interface QueueSetOptions {
@@ -18,10 +18,7 @@ interface QueueSetOptions {
   readonly failsFast?: boolean;
 }
 
-/**
- * Number of events that a queue keeps. They show when a job came back to its queue (`shard-waits.ts`). BullMQ's default
- * is 10,000.
- */
+/** Events that a queue keeps, of which `shard-waits.ts` reads when a job came back. BullMQ's default is 10,000. */
 const KEPT_EVENTS = 100;
 
 export class QueueSet {
@@ -61,16 +58,14 @@ export class QueueSet {
 /** Error listener that leaves out outages, because the connection itself reports them. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
   return (error) => {
-    if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : nameRedisError(error), name);
+    if (!isOutage(error)) onError(nameQueueError(error), name);
   };
 }
 
-function isMissingJob(error: unknown): boolean {
+function nameQueueError(cause: unknown): unknown {
   const missing: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobLockNotExist];
-  return error instanceof Error && 'code' in error && missing.includes(error.code);
-}
-
-function missingJob(cause: unknown): TurnfoldError {
+  const isMissing = cause instanceof Error && 'code' in cause && missing.includes(cause.code);
+  if (!isMissing) return nameRedisError(cause);
   const message =
     'job: Redis has no record of this job, or of its lock. Another worker took the job, or the queue was emptied. The work itself is in the store.';
   return new TurnfoldError('not_found', message, { field: 'job', cause });
@@ -89,6 +84,24 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
   });
   queue.on('error', reportErrors(name, options.onError));
   return queue;
+}
+
+export interface InboxPlace {
+  readonly connection: QueueConnection;
+  readonly prefix: string | undefined;
+}
+
+/** Opens the inbox for a reader. The caller closes it. */
+export function openInboxQueue({ connection, prefix }: InboxPlace): Queue {
+  return new Queue(INBOX_QUEUE, {
+    connection,
+    prefix: queuePrefix(0, prefix),
+    // A reader must not change the settings that the producers have stored.
+    skipMetasUpdate: true,
+    // Without this option, a Redis user that may not run INFO could not start the queue.
+    skipWaitingForReady: true,
+    skipVersionCheck: true,
+  });
 }
 
 export const WAKE_JOBS = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;

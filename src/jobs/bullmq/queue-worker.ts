@@ -17,9 +17,7 @@ interface QueueWorkerOptions {
   readonly onError: QueueErrorListener;
   /** Called when the lock of a job has lapsed and the job waits again. BullMQ notifies one worker of the queue. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /**
-   * Limit for the length of a job's data. Longer data is not parsed. Its delivery gets a symbol in place of the data.
-   */
+  /** Longest data that is parsed, in characters. The delivery of a job with longer data gets a symbol instead. */
   readonly maxDataCharacters?: number;
   /** Finished jobs that Redis keeps, for jobs without a setting of their own. */
   readonly kept?: Pick<WorkerOptions, 'removeOnComplete' | 'removeOnFail'>;
@@ -64,10 +62,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   return worker;
 }
 
-/**
- * BullMQ reads message and stack of a thrown value, and stores the message. So a plain error replaces any value that is
- * not one.
- */
+/** Replaces a thrown value that is no plain error. BullMQ reads its message and stack, and stores the message. */
 async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
@@ -90,10 +85,7 @@ function isShort(text: unknown): boolean {
 
 const JSON_NULL = 'null';
 
-/**
- * A worker that checks a job before BullMQ parses it. An error of that parser would stop the worker for 15 s, again and
- * again.
- */
+/** A worker that checks a job before BullMQ parses it, because an error of that parser stops the worker for 15 s. */
 class SteadyWorker extends Worker<unknown> {
   readonly #maxDataCharacters: number;
 
@@ -195,10 +187,7 @@ const PARSED: readonly unknown[] = ['opts', 'progress', 'parent', 'stacktrace', 
 /** Limit for each of these fields. turnfold writes a few hundred characters. */
 const MOST_CHARACTERS = 65_536;
 const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
-/**
- * Replacement for the fields of an unreadable job. The delivery refuses a job without data, and BullMQ does not keep
- * it.
- */
+/** Replaces the fields of an unreadable job. The delivery refuses a job without data, and BullMQ does not keep it. */
 const WITHOUT_DATA = ['data', 'null', 'opts', '{"removeOnComplete":true,"removeOnFail":true}'];
 
 /**
@@ -225,21 +214,12 @@ function checkTakenJobs(
   }
 }
 
-/**
- * True if BullMQ could not parse a job.
- * @param fields names and values of the job, in turn
- */
+/** True if BullMQ could not parse a job. @param fields names and values of the job, alternating */
 function isUnreadable(fields: readonly unknown[]): boolean {
   return fields.some((text, at) => at % 2 === 1 && PARSED.includes(fields[at - 1]) && isHostile(text));
 }
 
 function isHostile(text: unknown): boolean {
   if (typeof text !== 'string' || text === '') return false;
-  if (text.length > MOST_CHARACTERS || refuseJsonText(text) !== undefined) return true;
-  try {
-    JSON.parse(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return text.length > MOST_CHARACTERS || refuseJsonText(text) !== undefined || !isJson(text);
 }

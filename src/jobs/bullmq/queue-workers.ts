@@ -57,7 +57,13 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
       if (running !== undefined || closing !== undefined)
         throw new Error('the queue workers were started twice or after close. Open new queue workers instead');
       const connection = openQueueConnection(options);
-      const opened = openOrCut(options, connection);
+      let opened: OpenedWorker[];
+      try {
+        opened = openWorkers(options, connection);
+      } catch (error) {
+        connection.disconnectAll(); // an unused connection would keep the process alive
+        throw error;
+      }
       intakes.push(...opened.map(({ intake }) => intake));
       running = new RunningWorkers(opened, connection, options.onError);
       await running.waitUntilReady();
@@ -72,9 +78,8 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
 }
 
 /**
- * Divides the concurrency of a role among shards. Each shard gets at least one job, because otherwise its jobs would
- * wait for another process. The remainder goes to the shards from `first` on. With a random `first` in each process,
- * all shards get the same total on average.
+ * Divides the concurrency of a role among shards, at least one job each: otherwise no job of a shard would run here.
+ * The remainder goes to the shards from `first` on. A random `first` in each process evens it out.
  */
 export function shareOut(concurrency: number, shards: number, first = 0): number[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -86,19 +91,6 @@ export function shareOut(concurrency: number, shards: number, first = 0): number
 /** Number of jobs in parallel: the concurrency, or one job for each shard if there are more shards. */
 export function totalConcurrency(concurrency: number, shards: number): number {
   return Math.max(concurrency, shards);
-}
-
-/**
- * Opens the workers. If that fails, the connection is closed, because an unused connection would keep the process
- * alive.
- */
-function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
-  try {
-    return openWorkers(...parts);
-  } catch (error) {
-    parts[1].disconnectAll();
-    throw error;
-  }
 }
 
 interface OpenedWorker {
@@ -209,8 +201,8 @@ class RunningWorkers {
   }
 
   /**
-   * Closes the workers. Waits until the deadline, or until Redis is down for too long, when BullMQ's own close might
-   * never end.
+   * Closes the workers. Gives up at the deadline, or if Redis is down for too long: BullMQ's close might then never
+   * end.
    */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
@@ -230,7 +222,7 @@ class RunningWorkers {
 }
 
 /**
- * Resolves when the connection was down for `GIVE_UP_MS` without a break. Never resolves after the signal was aborted.
+ * Resolves when the connection was down for `GIVE_UP_MS` without a break. Never resolves once the signal is aborted.
  */
 async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

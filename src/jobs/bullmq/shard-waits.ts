@@ -18,7 +18,7 @@ export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrange
 /**
  * Measures how long the oldest job of each shard has waited. Only a few jobs of each priority are read, so the cost
  * does not grow with the queues. The worst case took 85 ms of a core: 48 queues with 16 priorities, and no job with a
- * known time. The times come from three clocks: those of the process that added the job, of Redis, and of this process.
+ * known time. The times come from the clocks of Redis, of the process that added the job, and of this process.
  */
 export async function readShardWaits(queues: QueueSet, redis: QueueReader, dueWakes: DueWakes): Promise<ShardWait[]> {
   const now = Date.now();
@@ -36,7 +36,8 @@ export async function readShardWaits(queues: QueueSet, redis: QueueReader, dueWa
 async function readOldestSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const [due, reclaimed, prioritized] = await Promise.all([
     readDueSince(jobs, redis, now),
-    listReclaimed(jobs, redis),
+    // Jobs that BullMQ took back from dead workers. All other jobs have a priority, so they are in another list.
+    redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1),
     listPrioritized(jobs, redis),
   ]);
   // Read once, and after the ids. If a job came back between the two reads, it would otherwise look older than all
@@ -55,9 +56,7 @@ function findEarliest(times: readonly (number | undefined)[]): number | undefine
 /** BullMQ's score of a delayed job is its due time multiplied by this number, plus a counter. */
 const DELAY_SCORE = 2 ** 12;
 
-/**
- * Due time of the oldest delayed job. BullMQ moves a due job to the waiting jobs only when a worker takes another job.
- */
+/** Due time of the oldest delayed job. BullMQ moves it to the waiting jobs only when a worker takes another job. */
 async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const due = (now + 1) * DELAY_SCORE - 1;
   const [, score] = await redis.zrangebyscore(jobs.toKey('delayed'), 0, due, 'WITHSCORES', 'LIMIT', 0, 1);
@@ -68,13 +67,6 @@ async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promi
 const MAX_PRIORITIES = 16;
 /** Jobs read per priority, in case the first job has no known time. */
 const MAX_HEADS = 8;
-
-/**
- * Lists jobs that BullMQ took back from dead workers. All other jobs have a priority, so this list does not hold them.
- */
-function listReclaimed(jobs: Queue, redis: QueueReader): Promise<string[]> {
-  return redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1);
-}
 
 /** Lists the first job ids of each priority, oldest first. */
 async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[][]> {
@@ -103,8 +95,7 @@ interface JobReader {
 }
 
 /**
- * Start of the longest wait among several jobs. The first job waits longest, but perhaps only later jobs have an exact
- * time.
+ * Start of the longest wait among jobs that are sorted by it. If the first has no exact time, the others may have one.
  */
 async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
@@ -124,9 +115,8 @@ interface JobDate {
  * Finds out since when a job waits. A job that no worker has taken yet has waited since it was added. A job that came
  * back from its children, from a delay or from a dead worker stores no exact time. The queue's events have that time.
  *
- * Two alternatives were rejected. A process cannot remember when it first saw an id: the process of `doctor` has just
- * started, and processes would disagree. A field of our own cannot be written, because BullMQ's script brings a parent
- * back.
+ * A process cannot remember when it first saw an id: the process of `doctor` has just started. A field of our own
+ * cannot be written, because a script of BullMQ brings a parent back.
  * @returns undefined if a worker took the job meanwhile
  */
 async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: JobReader): Promise<JobDate | undefined> {

@@ -7,15 +7,9 @@ import type { Intake } from './queue-worker.ts';
 
 const LOOK_MS = 250;
 
-/**
- * If a job waited longer than this in the queue, the queue was crowded, and due wakes are likely. If clocks differ, the
- * worker looks for wakes later.
- */
+/** ms of waiting in the queue that show a crowded queue, where due wakes are likely. */
 const CROWDED_MS = 10;
-/**
- * ms for which a job continues with other conversations. BullMQ counts jobs, and moves delayed ones, only when a job
- * ends.
- */
+/** ms for which a job continues with other conversations. BullMQ moves delayed jobs only when a job ends. */
 const LANE_MS = 30_000;
 
 const MOST_WAKES = 500;
@@ -49,10 +43,7 @@ export class TurnLanes implements Lanes {
     this.#options = options;
   }
 
-  /**
-   * Looks for due wakes when the worker finds no job. A worker with free capacity asks again as soon as it has taken a
-   * job.
-   */
+  /** Looks for due wakes each time the worker finds no job. */
   serve(worker: Worker): void {
     this.#worker = worker;
     worker.on('drained', () => this.#lookSoon());
@@ -61,8 +52,8 @@ export class TurnLanes implements Lanes {
 
   /**
    * Handles due wakes within a job for `LANE_MS`. Ends earlier if no wake is due, the worker closes, or a wake fails or
-   * is postponed. An error belongs to the conversation of its wake, so it does not fail the job. The sweeper wakes that
-   * conversation again.
+   * is postponed. An error does not fail the job, because it belongs to another conversation, which the sweeper wakes
+   * again.
    */
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();

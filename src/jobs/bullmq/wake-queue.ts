@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { type JobType, Queue } from 'bullmq';
+import type { JobType, Queue } from 'bullmq';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT } from '../../domain/ids.ts';
 import { readJsonText } from '../../domain/json-text.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
 import { nameRedisError } from '../../store/redis/errors.ts';
 import type { ErasedJobs, WakeQueue } from '../ports.ts';
-import { DEFAULT_PRIORITY, INBOX_LIMITS, INBOX_QUEUE, QUEUES, queuePrefix } from '../queues.ts';
+import { DEFAULT_PRIORITY, INBOX_LIMITS, QUEUES } from '../queues.ts';
 import { DueWakes } from './due-wakes.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import {
@@ -19,7 +19,7 @@ import {
   reportQueues,
   type StateCount,
 } from './queue-reports.ts';
-import { describeWakeJob, jobIdOf, QueueSet, WAKE_JOBS } from './queue-set.ts';
+import { describeWakeJob, type InboxPlace, jobIdOf, openInboxQueue, QueueSet, WAKE_JOBS } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
 
 interface WakeQueueOptions extends RedisLocation {
@@ -50,20 +50,12 @@ export interface BoardQueue {
 /** States of a job that will still be delivered. An active job is not among them, because its worker may be dead. */
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
-/**
- * ms for a call. The caller has one second, and needs the rest for other work. A wake that arrives later does no harm.
- */
+/** ms for a call. The caller has one second, and needs the rest. A wake that arrives later does no harm. */
 const FAIL_FAST_MS = 900;
-/**
- * ms for a report or an erase. A report is slow because Redis lists all its clients for each shard. An erase reads all
- * jobs that wait.
- */
+/** ms for a report or an erase. Redis lists all its clients for each shard, or an erase reads all jobs that wait. */
 const REPORT_MS = 10_000;
 
-/**
- * Opens the queue of wakes. Calls throw `redis_full` if Redis is full, and with `failsFast` `redis_unavailable` if
- * Redis does not answer.
- */
+/** Opens the queue of wakes. Calls throw `redis_full`, and with `failsFast` also `redis_unavailable`. */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, prefix, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);
@@ -86,8 +78,8 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
         const isDue = kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }));
         if (!isDue && !PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
-        // Idle workers wait for this marker. The worker that removed it may have died, and other workers would notice
-        // the job only after seconds. An error is ignored, because the result of this function is already known.
+        // Idle workers wait for this marker. The worker that removed it may have died. An error is ignored, because the
+        // result of this function is already known.
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });
@@ -101,7 +93,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection, dueWakes)),
     reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection, dueWakes), REPORT_MS),
     readHour: () => callWithinBudget(connection, () => readHour(queues, Date.now())),
-    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, prefix, onError }), REPORT_MS),
+    reportInbox: () => callWithinBudget(connection, () => reportInbox({ connection, prefix }, onError), REPORT_MS),
     connect: () => callWithinBudget(connection, async () => undefined),
     listQueues: () => [...queues.entries()].flatMap(([, all]) => all.map((queue, shard) => ({ shard, queue }))),
     async close() {
@@ -121,9 +113,7 @@ const callNamed: Call = async (_connection, run) => {
   }
 };
 
-/**
- * Limits the time of a call. The budget includes the first connect. If the connection was lost, the call fails at once.
- */
+/** The budget includes the first connect. If the connection was lost, the call fails at once. */
 async function callWithinBudget<T>(
   connection: QueueConnection,
   run: () => Promise<T>,
@@ -175,21 +165,13 @@ const FIND_JOBS = [
   'return found',
 ].join('\n');
 
-interface Place {
-  readonly connection: QueueConnection;
-  readonly prefix: string | undefined;
-}
-
-/**
- * Removes all jobs, wakes and events of erased conversations from the queues. A running job is removed as soon as it
- * ends.
- */
+/** Removes jobs, wakes and events of erased conversations. BullMQ removes a running job as soon as it ends. */
 class JobEraser {
-  readonly #place: Place;
+  readonly #place: InboxPlace;
   readonly #queues: QueueSet;
   readonly #dueWakes: DueWakes;
 
-  constructor(place: Place, queues: QueueSet, dueWakes: DueWakes) {
+  constructor(place: InboxPlace, queues: QueueSet, dueWakes: DueWakes) {
     this.#place = place;
     this.#queues = queues;
     this.#dueWakes = dueWakes;
@@ -209,14 +191,7 @@ class JobEraser {
   }
 
   async #eraseFromInbox(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void> {
-    const { connection, prefix } = this.#place;
-    const inbox = new Queue(INBOX_QUEUE, {
-      connection,
-      prefix: queuePrefix(0, prefix),
-      skipMetasUpdate: true,
-      skipWaitingForReady: true,
-      skipVersionCheck: true,
-    });
+    const inbox = openInboxQueue(this.#place);
     try {
       const removed = await this.#findJobs(inbox, conversations, jobs === 'all' ? ALL : ENDED);
       for (const id of removed) await inbox.remove(id);
@@ -269,8 +244,7 @@ class JobEraser {
 }
 
 /**
- * Job data that names a conversation: in the inbox by `conversation`, elsewhere by `id`. Without a tenant, the default
- * tenant is meant.
+ * Job data that names a conversation: in the inbox by `conversation`, elsewhere by `id`. No tenant: the default tenant.
  */
 interface Named {
   readonly tenant?: unknown;
