@@ -82,26 +82,10 @@ function bindReadTurn(
 }
 
 const VIEW_FIELDS = [
-  'state',
-  'agent',
-  'acceptedAt',
-  'settledAt',
-  'inputSeq',
-  'answerSeq',
-  'stoppedSeq',
-  'failure',
-  'metadata',
-  'redriveOf',
-  'redrivenAs',
-  'steeredInto',
-  'requests',
-  'inputTokens',
-  'outputTokens',
-  'cachedTokens',
-  'costMicros',
-  'requestTokens',
+  ...'state agent acceptedAt settledAt inputSeq answerSeq stoppedSeq failure metadata redriveOf redrivenAs'.split(' '),
+  ...'steeredInto requests inputTokens outputTokens cachedTokens costMicros requestTokens'.split(' '),
   ...WAIT_FIELDS,
-] as const;
+];
 
 /** @param text content of the log entry at `readTextSeq`, if the turn has such an entry */
 function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
