@@ -11,7 +11,7 @@ export const INBOX_QUEUE = 'inbox';
 export type QueueName = (typeof QUEUES)[keyof typeof QUEUES] | typeof INBOX_QUEUE;
 
 export const INBOX_LIMITS = {
-  /** Large enough for a message of 1 MiB in which each character is escaped as \\uXXXX. */
+  /** Large enough for a message of 1 MiB in which each character is escaped as `\uXXXX`. */
   dataCharacters: 8_388_608,
   maxDepth: 40,
   keptSeconds: 86_400,

@@ -8,7 +8,7 @@ const RENEW_EVERY_MS = 500;
 /** A worker that renewed nothing for this time was frozen, or had no connection. */
 const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
 /**
- * ms of contact with Redis before this process may report others as gone. After an outage, all connect within a second.
+ * ms of contact with Redis before this process may report others as gone. After an outage, workers retry once a second.
  */
 const CONTACT_MS = 2_000;
 /** The same time after a short interruption: other workers connect again within 0.4 s and renew their keys at once. */

@@ -141,7 +141,7 @@ interface LimitedWait {
   readonly ends: readonly AbortSignal[];
 }
 
-/** Runs `wait` with a signal that aborts after `waitMs`, or with one of `ends`. */
+/** Runs `wait` with a signal that aborts after `waitMs`, or as soon as one of `ends` aborts. */
 export async function waitWithin<T>(
   { timers, waitMs, ends }: LimitedWait,
   wait: (signal: AbortSignal) => Promise<T>,

@@ -87,7 +87,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** True for a job from before a provider refused a version. Since then no model summarizes (`summaryPolicy`). */
+/** True for a job that was added before a provider refused a version. Since then, no model summarizes. */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
 }
