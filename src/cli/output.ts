@@ -49,8 +49,8 @@ export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.s
 export const processOutput = openOutput(process.stdout, process.stderr);
 
 /**
- * Exit codes for an error with a code, an unexpected error (EX_SOFTWARE of sysexits), a process that had to abort work at
- * its shutdown deadline (EX_TEMPFAIL), and a Redis that refuses the client (EX_CONFIG).
+ * Exit codes. In this order: an error with a code, an unexpected error (EX_SOFTWARE of sysexits), work that was aborted
+ * at the shutdown deadline (EX_TEMPFAIL), and a Redis that refuses the client (EX_CONFIG).
  */
 const FAILED = 1;
 const BROKEN = 70;

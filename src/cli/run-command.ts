@@ -42,9 +42,8 @@ type Load<Context> = () => Promise<Run<Context>>;
 type Action = (...typed: unknown[]) => Promise<void>;
 
 /**
- * Connects the commands to commander: imports the module of a command, opens a client if the command uses Redis, and
- * prints the error if the command fails. Modules are imported only when a command runs, so `--help` and the completion of
- * a shell load no package but commander.
+ * Connects the commands to commander. It imports the module of a command, opens a client if the command uses Redis, and
+ * prints the error. Modules are imported only when a command runs, so `--help` and shell completion load only commander.
  *
  * A command is a function of its context, arguments and options, and returns an exit code. So tests and `turnfold dev`
  * call it without a command line. The contract of the API does not generate commands: its rows have no periods (`2h`),

@@ -5,8 +5,8 @@ export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'super
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
 
 /**
- * Why a turn requested no soft pass at a threshold: the last pass found nothing to remove, the last three gained too
- * little, or compaction would discard the model's reasoning between tool calls.
+ * Why a turn requested no soft pass at a threshold. The last pass found nothing to remove, the last three gained too
+ * little, or a pass would discard the model's reasoning between tool calls.
  */
 export const BACKOFF_CAUSES = ['nothing_to_do', 'no_gain', 'thinking'] as const;
 export type BackoffCause = (typeof BACKOFF_CAUSES)[number];

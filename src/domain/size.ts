@@ -80,8 +80,8 @@ function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhe
 }
 
 /**
- * The larger of the model's own factor and that of the latest count, so that a plan and the turn that requested it use
- * the same size.
+ * The larger of the model's own factor and that of the latest count. So a plan and the turn that requested it use the
+ * same size.
  */
 export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): number {
   const { anchor } = record;

@@ -53,8 +53,9 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Marks an error class. `instanceof` fails across two copies of this package, which the worker command and the agents
- * may load, and a class name could belong to an unrelated error. @param brand of `Symbol.for`, which the copies share
+ * Marks an error class. The worker command and the agents may load two copies of this package, across which
+ * `instanceof` fails. A class name could belong to an unrelated error.
+ * @param brand of `Symbol.for`, which the copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
   // On the prototype, so that the mark does not appear when errors are printed or compared.
