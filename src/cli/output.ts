@@ -48,13 +48,13 @@ export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.s
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/**
- * Exit codes. In this order: an error with a code, an unexpected error (EX_SOFTWARE of sysexits), work that was aborted
- * at the shutdown deadline (EX_TEMPFAIL), and a Redis that refuses the client (EX_CONFIG).
- */
+/** Exit code for an error with a code. The other exit codes are from sysexits. */
 const FAILED = 1;
+/** An unexpected error (EX_SOFTWARE). */
 const BROKEN = 70;
+/** Work was aborted at the shutdown deadline (EX_TEMPFAIL). */
 export const CUT_OFF = 75;
+/** Redis refuses this client (EX_CONFIG). */
 export const MISCONFIGURED = 78;
 const STACK_CHARACTERS = 16_000;
 

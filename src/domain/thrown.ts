@@ -55,7 +55,7 @@ function isObject(value: unknown): value is object {
 /**
  * Marks an error class. The worker command and the agents may load two copies of this package, across which
  * `instanceof` fails. A class name could belong to an unrelated error.
- * @param brand of `Symbol.for`, which the copies share
+ * @param brand result of `Symbol.for`, which the copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
   // On the prototype, so that the mark does not appear when errors are printed or compared.
