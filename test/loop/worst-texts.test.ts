@@ -4,6 +4,7 @@ import { readRecallQuery } from '../../src/compaction/recall/recall-query.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { classifyFailure } from '../../src/providers/provider-errors.ts';
 import { readSections } from '../../src/summarize/model/sections.ts';
+import { readAnswer } from '../../src/summarize/model/summary-answer.ts';
 import { createRedaction } from '../../src/telemetry/secrets.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
@@ -22,6 +23,10 @@ test.each<[name: string, work: () => unknown]>([
   ['rendering a summary of opening brackets', () => renderSummary(fill('< /'), range)],
   ['reading the section of blanks in a summary', () => readSections(`## Goal\n-${fill(' -')}x`)],
   ['reading the section of full stops in a summary', () => readSections(`## Goal\nnone${fill('. ')}x`)],
+  [
+    'reading a summary of escaped quotes without an end',
+    () => readAnswer({ content: `"goal":"${fill('\\"')}`, toolCalls: [] }),
+  ],
   ['redacting a log line that repeats the start of a web token', () => redact(fill('eyJ-'))],
   ['redacting a log line of dotted words', () => redact(fill('eyJabcdefgh.'))],
   ['redacting a log line that repeats the start of an API key', () => redact(fill('sk-'))],

@@ -20,10 +20,7 @@ const OUTCOME_CHARS = 100;
 export const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
-/**
- * Lists the calls by code, because a model's list could be wrong, and the agent would then repeat an action. If room is
- * short, read-only calls are left out first.
- */
+/** Lists calls by code: with a wrong list, the agent would repeat an action. Read-only calls are left out first. */
 export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
   const newestFirst = readCalls(messages).toSorted((a, b) => b.position - a.position);
   const ranked = [...newestFirst.filter((made) => !isReadOnly(made)), ...newestFirst.filter(isReadOnly)];

@@ -1,7 +1,7 @@
 import { chooseFragments } from '../../compaction/evidence/coverage.ts';
 import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
 import { scanTerms } from '../../compaction/evidence/terms.ts';
-import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
+import { valueTerms } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import type { SeqRange } from '../../domain/version.ts';
@@ -55,14 +55,11 @@ export class Evidence {
   static async read(counter: TokenCounter, request: SummaryRequest): Promise<Evidence> {
     const ledger = await eventLoopShare.run(readLedger([...request.messages, ...(request.later ?? [])]));
     request.signal.throwIfAborted();
-    const values = await eventLoopShare.run(valueTermsInSlices(ledger));
+    const values = await eventLoopShare.run(valueTerms(ledger));
     return new Evidence(counter, request, ledger, values);
   }
 
-  /**
-   * Chooses lines in the order of the log. Each line has a valuable term that neither `said` nor another chosen line
-   * has.
-   */
+  /** Each line has a valuable term that neither `said` nor another chosen line has. @returns in the order of the log */
   async choose(request: EvidenceRequest): Promise<string[]> {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];

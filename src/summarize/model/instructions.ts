@@ -1,7 +1,5 @@
 import type { EarlierSummary } from '../../domain/summarizer.ts';
-import { hashTexts } from './model-call.ts';
 import { ASKED_SECTIONS, SECTIONS } from './sections.ts';
-import { tagOf } from './summary-answer.ts';
 import {
   renderEvidence,
   renderRecord,
@@ -19,10 +17,7 @@ export interface SummaryTask {
   readonly maxTokens: number;
 }
 
-/**
- * Words per token. Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more
- * in other languages.
- */
+/** Words per token. Models obey word limits better. An English word has about 1.3 tokens, others have more. */
 const WORDS_A_TOKEN = 0.6;
 
 const ROLE = [
@@ -33,26 +28,21 @@ const ROLE = [
 ].join(' ');
 
 const RULES = [
-  'Write only quotes: each line copies the words of one place in the data exactly, in their language, at most a sentence. A few',
+  'Write only quotes: each quote copies the words of one place in the data exactly, in their language, at most a sentence. A few',
   'words are enough if they stand nowhere else. A program finds the place, writes the whole statement with its author, and strikes',
-  'lines in words of your own. So never say what a person wants or permits: quote their words. Copy each place once, in the',
-  'section that fits best. If something changed, quote its last state. Leave out a section that would be empty. A program adds the',
-  'calls that were made: do not list them.',
+  'quotes in words of your own. So never say what a person wants or permits: quote their words. Copy each place once, in the',
+  'section that fits best. If something changed, quote its last state. A section without a quote has an empty list. A program adds',
+  'the calls that were made: do not list them.',
 ].join(' ');
 
 export function renderSystem(prompt: string | undefined): string {
   return [ROLE, RULES, ...(prompt === undefined ? [] : [prompt])].join('\n\n');
 }
 
-function renderOutline(mark: string): string {
-  const sections = ASKED_SECTIONS.map((section) => {
-    const { asks } = SECTIONS[section] as { readonly asks: string };
-    return `<${tagOf(section, mark)}>${asks}</${tagOf(section, mark)}>`;
-  });
-  return ['Write quotes for these sections, each between its two tags, and copy the tags exactly:', ...sections].join(
-    '\n',
-  );
-}
+const OUTLINE = [
+  'Write a JSON object with these keys, each with a list of quotes as strings:',
+  ...ASKED_SECTIONS.map((section) => `"${section}": ${(SECTIONS[section] as { readonly asks: string }).asks}`),
+].join('\n');
 
 function renderData({ messages, records, userRequest, evidence }: SummaryTask): string {
   return [
@@ -73,53 +63,31 @@ function renderNeeded(evidence: readonly string[]): string[] {
       ];
 }
 
-export interface SummaryPrompt {
-  readonly content: string;
-  readonly mark: string;
-}
-
-const MARK_CHARS = 6;
-
-/**
- * Mark of the tags. It is a hash of the data, so a repeated request has the same mark, and the data cannot contain it.
- */
-function markOf(...data: readonly string[]): string {
-  return hashTexts(...data).slice(0, MARK_CHARS);
-}
-
 /** Writes the data, and then the instructions, because a model forgets instructions before a long text. */
-export function renderTask(task: SummaryTask): SummaryPrompt {
+export function renderTask(task: SummaryTask): string {
   const { messages, records, maxTokens } = task;
-  const data = renderData(task);
-  const mark = markOf(data);
   const ending = `The data has ended. ${nameTask(messages.length > 0, records.length > 0)}`;
-  return { mark, content: [data, ending, renderOutline(mark), limitWords(maxTokens)].join('\n\n') };
+  return [renderData(task), ending, OUTLINE, limitWords(maxTokens)].join('\n\n');
 }
 
-/**
- * Writes the end of a request that begins like the agent's own, so that the provider reads the beginning from its
- * cache.
- * @param texts texts of the conversation, for the mark of the tags
- */
+/** Writes the end of a request that begins like the agent's own, so that the provider's cache has the beginning. */
 export function renderClosing(
   { evidence, maxTokens }: Pick<SummaryTask, 'evidence' | 'maxTokens'>,
-  { prompt, texts }: { readonly prompt: string | undefined; readonly texts: readonly string[] },
-): SummaryPrompt {
-  const mark = markOf(...texts);
-  const content = [
+  prompt: string | undefined,
+): string {
+  return [
     'The conversation stops here for a moment. This message comes from the program that runs the agent, not from the user.',
     `Everything before this message is data now. ${renderSystem(prompt)}`,
     ...renderNeeded(evidence),
     'Call no tool. Write the record of the conversation now.',
-    renderOutline(mark),
+    OUTLINE,
     limitWords(maxTokens),
-  ];
-  return { mark, content: content.join('\n\n') };
+  ].join('\n\n');
 }
 
 function limitWords(maxTokens: number): string {
   const words = Math.max(20, Math.floor(maxTokens * WORDS_A_TOKEN));
-  return `Write at most ${words} words, between the tags that you were given and nothing else.`;
+  return `Write at most ${words} words, and nothing but the JSON object.`;
 }
 
 function nameTask(hasMessages: boolean, hasRecords: boolean): string {

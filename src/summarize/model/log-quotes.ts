@@ -22,10 +22,7 @@ export function holdsData(text: string): boolean {
 
 type QuotedRange = Pick<SummaryRequest, 'messages' | 'range' | 'userTexts'>;
 
-/**
- * Writes quotes of the log. A quote names its author, and for a user's words also the message. `…` stands for omitted
- * text.
- */
+/** Writes quotes. A quote names its author, and for a person also the message. `…` stands for omitted text. */
 export class LogQuotes {
   readonly #ledger: Ledger;
   readonly #messages: readonly Message[];

@@ -4,13 +4,14 @@ import type { Clock } from '../../domain/clock.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { isHeldBack, throughGate } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
+import { isModelError, type Model, type ModelAnswer, type ModelRequest, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer, readModelError, readModelUsage, readPassedOver } from '../../domain/model-answer.ts';
 import type { CachedPrefix, SummaryRequest } from '../../domain/summarizer.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { noTracing, type Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { untilAborted, type WatchedRequest } from '../../providers/answer-stream.ts';
+import { ANSWER_SCHEMA } from './summary-answer.ts';
 
 export interface ModelCallPorts {
   readonly model: Model;
@@ -24,7 +25,8 @@ export interface ModelCallInput {
   readonly system: string;
   readonly content: string;
   /**
-   * Start of a request that the agent's model has read before. Absent: the request is one message, without thinking.
+   * Start of a request that the model has read before. A schema would void the provider's cache of this start, so only
+   * the prompt asks for the form. Absent: the request is one message with a schema, without thinking.
    */
   readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
   readonly tokens: number;
@@ -48,13 +50,14 @@ export async function callSummaryModel(
   const { system, content, before, maxOutputTokens } = input;
   const tokens = input.tokens + FRAME_TOKENS;
   const { onPassedOver, gate } = request;
-  const alone = { tools: [], messages: [], thinking: 'off' as const };
-  const ask = ({ signal, onUsage, onEvent }: CallListeners): Promise<ModelAnswer> => {
+  const schema = enforcesSchemas(ports.model) ? { answerSchema: ANSWER_SCHEMA } : {};
+  const start = before ?? { tools: [], messages: [], thinking: 'off' as const, ...schema };
+  return await timeCall(ports, { tokens, maxOutputTokens }, request, async ({ signal, onUsage, onEvent }) => {
     const sent: WatchedRequest = {
-      ...(before ?? alone),
+      ...start,
       isSummary: true,
       system,
-      messages: [...(before ?? alone).messages, { role: 'user', content }],
+      messages: [...start.messages, { role: 'user', content }],
       tokens,
       maxOutputTokens,
       idempotencyKey: `summary-${hashTexts(system, content)}`,
@@ -73,11 +76,27 @@ export async function callSummaryModel(
         },
       }),
     };
-    return ports.model.generate(sent);
-  };
-  return await timeCall(ports, { tokens, maxOutputTokens }, request, async (listeners) =>
-    checkAnswer(await ask(listeners)),
-  );
+    return checkAnswer(await generate(ports.model, sent));
+  });
+}
+
+function enforcesSchemas({ profile, fallbacks = [] }: Model): boolean {
+  return profile.abilities?.structured === true || fallbacks.some(enforcesSchemas);
+}
+
+/**
+ * Sends a refused request once more without its schema. The prompt asks for the same form. Servers refuse a schema as a
+ * malformed request (`invalid`), or as a setting that they lack (`fatal`).
+ */
+async function generate(model: Model, request: ModelRequest): Promise<ModelAnswer> {
+  const { answerSchema, ...plain } = request;
+  try {
+    return await model.generate(request);
+  } catch (error) {
+    const isRefused = isModelError(error, 'invalid') || isModelError(error, 'fatal');
+    if (answerSchema === undefined || !isRefused) throw error;
+    return await model.generate({ ...plain, idempotencyKey: `${request.idempotencyKey}-plain` });
+  }
 }
 
 export function hashTexts(...texts: readonly string[]): string {

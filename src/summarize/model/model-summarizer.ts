@@ -40,8 +40,8 @@ const HEADING_TOKENS = 8;
 const MAX_HALVINGS = 3;
 
 /**
- * Lets a model choose places of the log for several sections. Code quotes these places, lists the tool calls, and adds
- * lines of the log that the model lost. Messages above the model's window are summarized in parts, which are merged.
+ * Lets a model choose places of the log. Code quotes them, lists the calls, and adds lines that the model lost.
+ * Messages above the model's window are summarized in parts, which are merged.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   const { model, counter, prompt, isAgentsModel = false } = options;

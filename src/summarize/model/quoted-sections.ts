@@ -21,14 +21,11 @@ import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './section
 
 export type QuotedSections = ReadonlyMap<Section, readonly string[]>;
 
-/**
- * Minimum share of the best record's weight. A record with this share is preferred if only that record may be in the
- * section.
- */
+/** Minimum share of a sentence's weight in the record that it quotes. */
 const MIN_SHARE = 0.5;
-/** Minimum share of a sentence's weight for a further record of the message. */
+/** Share of the best record's weight with which a record that the section may hold is preferred. */
 const NEAR_SHARE = 0.8;
-/** Share of a sentence's weight, for further records of the message. */
+/** Minimum share of a sentence's weight that a further record of the message adds. */
 const MIN_ADDED = 0.25;
 const MAX_RECORDS = 3;
 /** Maximum records in a line. A longer line may not fit into its section. */

@@ -3,10 +3,10 @@ import type { EarlierSummary, SummaryRequest } from '../../domain/summarizer.ts'
 import type { SeqRange } from '../../domain/version.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { Evidence } from './evidence.ts';
-import { renderClosing, renderTask, type SummaryPrompt, type SummaryTask } from './instructions.ts';
+import { renderClosing, renderTask, type SummaryTask } from './instructions.ts';
 import { callSummaryModel, hashTexts, type ModelCallInput, type ModelCallPorts } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
-import { findAnswerFault, readAnswerSections, withoutTags } from './summary-answer.ts';
+import { readAnswer } from './summary-answer.ts';
 import {
   renderEvidenceLine,
   renderRecord,
@@ -38,7 +38,7 @@ type WrittenSections =
 
 type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;
 
-/** Factor by which an answer may exceed its limit before it is cut off. Code clips the excess. */
+/** Factor by which an answer may exceed its limit. Code clips the excess. */
 const OVERRUN = 2;
 /** Tokens for thinking in addition to the summary, because some models cannot switch thinking off. */
 const THINKING_TOKENS = 4_096;
@@ -47,17 +47,15 @@ const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
 const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
-/**
- * Maximum share of the input for earlier summaries. If they are larger, the summarizer reads the original messages
- * instead.
- */
+/** Larger earlier summaries are ignored, and the original messages are read again. */
 const MAX_EARLIER_SHARE = 0.25;
-/**
- * Maximum size of a cached request, as a multiple of the messages to summarize. The cache costs about a tenth. If the
- * cache expired, a call costs this factor more.
- */
+/** Tokens of a cached request, by those of its messages. An expired cache multiplies the price by this factor. */
 const MAX_PREFIX_FACTOR = 2;
 
+/**
+ * Asks a model for one summary. Messages above its window are written in parts, and one more call merges the parts.
+ * Earlier summaries stand for their messages, so that only newer messages are read.
+ */
 export class RecordWriting {
   readonly #options: RecordWritingOptions;
   readonly #maxOutputTokens: number;
@@ -106,9 +104,9 @@ export class RecordWriting {
   }
 
   /**
-   * Sends a request that starts as the agent's last request, so that the provider reads the messages from its cache.
-   * Another thinking setting would void the cache.
-   * @returns undefined if the request does not fit, or the provider refused its form or size
+   * Continues the agent's last request, so that the provider reads the messages from its cache. Another thinking
+   * setting would void the cache.
+   * @returns undefined if the request does not fit, or gives no summary
    * @throws the errors of `callSummaryModel`
    */
   async writeFromCache(): Promise<RecordResult | undefined> {
@@ -116,19 +114,17 @@ export class RecordWriting {
     const prefix = isAgentsModel ? await request.readPrefix?.() : undefined;
     if (prefix === undefined || prefix.tokens > MAX_PREFIX_FACTOR * prefix.rangeTokens) return undefined;
     const { system, tools, messages, version, rangeTokens } = prefix;
-    const texts = messages.map(({ content }) => content);
     const evidenceTokens = Math.floor(maxTokens * EVIDENCE_SHARES.ofSummary);
     const lines = await evidence.choose({
       maxTokens: evidenceTokens,
       range: request.range,
       render: renderEvidenceLine,
     });
-    const closing = renderClosing({ evidence: lines, maxTokens }, { prompt, texts });
-    const tokens = prefix.tokens + (await counter.count(closing.content));
+    const content = renderClosing({ evidence: lines, maxTokens }, prompt);
+    const tokens = prefix.tokens + (await counter.count(content));
     const { windowTokens, upperBoundFactor } = model.profile;
     if (tokens * upperBoundFactor > windowTokens - this.#maxOutputTokens) return undefined;
-    const sent = { system, before: { tools, messages, version }, tokens };
-    const written = await this.#ask(closing, sent, rangeTokens);
+    const written = await this.#ask({ system, content, before: { tools, messages, version }, tokens }, rangeTokens);
     const isUpdate = (request.earlier ?? []).length > 0;
     return written.status === 'written' ? { ...written, isUpdate } : undefined;
   }
@@ -180,8 +176,7 @@ export class RecordWriting {
       };
     const records: EarlierSummary[] = [];
     const partEvidence = Math.floor(Math.min(evidenceTokens, maxTokens * EVIDENCE_SHARES.ofSummary));
-    // The parts are written one after another. Parallel calls would use up the provider's rate limit, which turns need,
-    // too.
+    // Parallel calls would use up the provider's rate limit, which turns need, too.
     for (const { messages } of parts) {
       const part = await this.#writePart(await this.#prepare({ messages, records: [], maxTokens }, partEvidence));
       if (part.status !== 'written') return part;
@@ -194,7 +189,7 @@ export class RecordWriting {
 
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#options;
-    const key = hashTexts(model.profile.id, system, renderTask(task).content);
+    const key = hashTexts(model.profile.id, system, renderTask(task));
     const kept = await request.parts?.read(key);
     if (kept !== undefined) return { status: 'written', text: kept };
     const written = await this.#writeOne(task, false);
@@ -206,32 +201,26 @@ export class RecordWriting {
 
   async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<RecordResult> {
     const { counter, system } = this.#options;
-    const prompt = renderTask(task);
-    const tokens = await counter.count(system + prompt.content);
+    const content = renderTask(task);
+    const tokens = await counter.count(system + content);
     const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);
     const sourceTokens = await counter.count(transcript + task.records.map(renderRecord).join('\n'));
-    const written = await this.#ask(prompt, { system, tokens }, sourceTokens);
+    const written = await this.#ask({ system, content, tokens }, sourceTokens);
     return written.status === 'written' ? { ...written, isUpdate } : written;
   }
 
   /** @param sourceTokens tokens of the texts that the summary stands for */
-  async #ask(
-    { content: asked, mark }: SummaryPrompt,
-    input: Omit<ModelCallInput, 'content' | 'maxOutputTokens'>,
-    sourceTokens: number,
-  ): Promise<WrittenSections> {
+  async #ask(input: Omit<ModelCallInput, 'maxOutputTokens'>, sourceTokens: number): Promise<WrittenSections> {
     const { counter, request } = this.#options;
     const maxOutputTokens = this.#maxOutputTokens;
-    const result = await callSummaryModel(this.#options, { ...input, content: asked, maxOutputTokens }, request);
+    const result = await callSummaryModel(this.#options, { ...input, maxOutputTokens }, request);
     if (result.status !== 'answered') return result;
-    const { answer } = result;
-    const content = withoutTags(answer.content, mark);
-    const fault = findAnswerFault({ ...answer, content }, await counter.count(content), sourceTokens);
-    if (fault !== undefined) return { status: 'refused', why: fault };
-    const sections = readAnswerSections(answer.content, mark);
-    return sections.size === 0
-      ? { status: 'refused', why: 'the answer has none of the requested sections' }
-      : { status: 'written', sections };
+    const read = readAnswer(result.answer);
+    if (read.status === 'refused') return read;
+    const tokens = await counter.count([...read.sections.values()].join('\n'));
+    return tokens < sourceTokens
+      ? read
+      : { status: 'refused', why: `the summary has ${tokens} tokens, and the messages only ${sourceTokens}` };
   }
 }
 

@@ -4,10 +4,7 @@ import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { EvidenceLine } from './evidence.ts';
 import { describeAttachments } from './pictures.ts';
 
-/**
- * A message as it is sent to a summarizing model. Only `body` is ever clipped, so that every message keeps its closing
- * tag.
- */
+/** A message for a summarizing model. Only `body` is ever clipped, so every message keeps its closing tag. */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -88,8 +85,7 @@ const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
 
 /**
- * Splits messages into parts that fit. A tool call and its results stay in one part. In a larger round, the largest
- * messages are clipped.
+ * Splits messages into parts that fit. A round stays in one part. In a larger round, the largest messages are clipped.
  */
 export async function splitTranscript(
   counter: TokenCounter,

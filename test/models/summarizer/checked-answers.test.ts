@@ -7,7 +7,7 @@ import { createModelSummarizer } from '../../../src/summarize/model/model-summar
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { startProvider } from '../../provider/provider.ts';
 import { connect } from '../fixture.ts';
-import { round, say } from './fixture.ts';
+import { record, round, say } from './fixture.ts';
 
 const PATHS = ['src/orders/refund.ts', 'src/orders/price_table.ts', 'test/orders/refund.test.ts'];
 /** Lines of plain words, as in a file that holds no names. */
@@ -43,15 +43,16 @@ const SOURCE = MESSAGES.flatMap(({ content, toolCalls = [] }) => [
   ...toolCalls.flatMap((call) => [call.name, ...Object.values(JSON.parse(call.arguments) as Record<string, string>)]),
 ]).join('\n');
 
-const TERSE = '## Next step\nFix applyPriceTable.';
-const INVENTING = `## Goal
-Fix the refund of #W8834521 and of #W1112223 in src/orders/refund.ts.
-## Facts
-- The limit is maxRefundCents = 250000, checked by checkRefundLimit.
-- lib/refunds/legacy_refund.py
-- Ask jane.roe@shop.example, code QXZPLT, commit 9f8e7d6c5b.
-## Next step
-I fix applyPriceTable.`;
+const TERSE = record({ next: ['Fix applyPriceTable.'] });
+const INVENTING = record({
+  goal: ['Fix the refund of #W8834521 and of #W1112223 in src/orders/refund.ts.'],
+  facts: [
+    'The limit is maxRefundCents = 250000, checked by checkRefundLimit.',
+    'lib/refunds/legacy_refund.py',
+    'Ask jane.roe@shop.example, code QXZPLT, commit 9f8e7d6c5b.',
+  ],
+  next: ['I fix applyPriceTable.'],
+});
 
 const inventedIn = (text: string): string[] => [...findIdentifiers(text).keys()].filter((name) => !holds(SOURCE, name));
 
@@ -90,10 +91,10 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
   });
 
   it.each([
-    ['refuses', 'I cannot help with that.', 'the model declined to write a summary'],
+    ['refuses', 'I cannot help with that.', 'the answer has none of the requested sections'],
     [
       'only invents',
-      '## Facts\n- src/ghost/a_file.ts\n- ghostCall, 987654',
+      record({ facts: ['src/ghost/a_file.ts', 'ghostCall, 987654'] }),
       'the answer quotes nothing that the messages hold',
     ],
     ['says nothing', ' ', 'the summary is empty'],

@@ -6,7 +6,7 @@ import { ASKED_SECTIONS } from '../../../src/summarize/model/sections.ts';
 import { createStructuralSummarizer } from '../../../src/summarize/structural/structural-summarizer.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { CLAIMS, NO_GRANTS } from './consent-claims.ts';
-import { contentOf, openWorld, prose, round, say } from './fixture.ts';
+import { openWorld, prose, record, round, say } from './fixture.ts';
 import { findUnquoted } from './quote-reader.ts';
 
 const FIRST_SEQ = 11;
@@ -28,11 +28,10 @@ function historyWith(...said: readonly string[]): Message[] {
 async function summarize(messages: readonly Message[], lines: readonly string[], section?: string): Promise<string> {
   const sections = section === undefined ? ASKED_SECTIONS : [section];
   const world = await openWorld({
-    decide: (request) => {
-      const [, mark = ''] = /<goal-(\w+)>/.exec(contentOf(request)) ?? [];
-      const bodies = sections.map((name) => `<${name}-${mark}>\n${lines.join('\n')}\n</${name}-${mark}>`);
+    decide: () => {
       // A line of the agent, so that there is a summary although no other line stays.
-      return { content: `${bodies.join('\n')}\n<state-${mark}>\n214 duplicates in customers\n</state-${mark}>` };
+      const state = [...(sections.includes('state') ? lines : []), '214 duplicates in customers'];
+      return { content: record({ ...Object.fromEntries(sections.map((name) => [name, lines])), state }) };
     },
   });
   const answer = await world.summarize({ messages, maxTokens: 900 });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Evidence } from '../../../src/summarize/model/evidence.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { contentOf, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';
+import { contentOf, openWorld, PLAN, prose, QUOTES, RECORD, record, round, say } from './fixture.ts';
 
 const counter = await loadTokenCounter('o200k_base');
 const MESSAGES = Array.from({ length: 30 }, (_, at) => [
@@ -108,7 +108,7 @@ it('each part of messages larger than the model’s window gets evidence of its 
 });
 
 it('a summary that already lists every name of the log gets fewer lines with these names', async () => {
-  const facts = `\n## Facts\n${MESSAGES.flatMap(({ content }) => content.match(/module_\d+ for order #W\d+/) ?? []).join('\n')}`;
+  const facts = MESSAGES.flatMap(({ content }) => content.match(/module_\d+ for order #W\d+/) ?? []);
   const linesAfter = async (content: string): Promise<number> => {
     const world = await openWorld({ decide: () => ({ content }) });
     const answer = await world.summarize({ ...request, maxTokens: 1_500, signal: new AbortController().signal });
@@ -117,5 +117,5 @@ it('a summary that already lists every name of the log gets fewer lines with the
   };
   const before = await linesAfter(RECORD);
   // The lines that are left have words that the list of names lacks.
-  expect(await linesAfter(RECORD + facts)).toBeLessThan(before / 2);
+  expect(await linesAfter(record({ ...QUOTES, facts }))).toBeLessThan(before / 2);
 });

@@ -3,6 +3,7 @@ import type { Model, ModelProfile, ModelRequest } from '../../../src/domain/mode
 import type { SummaryAnswer, SummaryCall, SummaryRequest } from '../../../src/domain/summarizer.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
+import type { Section } from '../../../src/summarize/model/sections.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 
 export interface WorldOptions {
@@ -61,13 +62,20 @@ export const PLAN = say(
   'The shop moves to the new address.\n\nShip by rail, because the road is closed.\n\nBook the wagon.',
 );
 
-export const RECORD = `Here is the record:
-## State
-The shop moves to the new address.
-## Decisions
-Ship by rail, because the road is closed.
-## Next step
-Book the wagon.`;
+export type Quotes = Partial<Record<Section, readonly string[]>>;
+
+export const QUOTES: Quotes = {
+  state: ['The shop moves to the new address.'],
+  decisions: ['Ship by rail, because the road is closed.'],
+  next: ['Book the wagon.'],
+};
+
+/** Writes an answer in the form that the request asks for. */
+export function record(quotes: Quotes): string {
+  return JSON.stringify(quotes, undefined, 2);
+}
+
+export const RECORD = record(QUOTES);
 
 export function say(content: string): Message {
   return { role: 'assistant', content };

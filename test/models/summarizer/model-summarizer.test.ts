@@ -3,7 +3,7 @@ import { ModelError } from '../../../src/domain/model.ts';
 import type { SummaryParts } from '../../../src/domain/summarizer.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
-import { contentOf, HISTORY, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';
+import { contentOf, HISTORY, openWorld, PLAN, prose, QUOTES, RECORD, record, round, say } from './fixture.ts';
 
 describe('the text of a model’s summary', () => {
   it('a summary has the model’s sections in their order, and the sections that code writes from the tool calls', async () => {
@@ -29,19 +29,19 @@ describe('the text of a model’s summary', () => {
   });
 
   it('a summary leaves out sections about side effects and artifacts that the model wrote', async () => {
-    const claims =
-      '\n## Side effects (done)\n- paid 900 euro\n### More\n- and 20\n**Lines from the log:**\nsecret\n**Artifacts:**\n/etc/shadow\n## State\nThe gate is open.';
-    const world = await openWorld({ decide: () => ({ content: RECORD + claims }) });
+    const claims = { effects: ['paid 900 euro'], lines: ['secret'], artifacts: ['/etc/shadow'] };
+    const content = record({ ...claims, ...QUOTES, state: ['The gate is open.'] });
+    const world = await openWorld({ decide: () => ({ content }) });
     const { text } = (await world.summarize({ messages: [say(`${prose(600)}\n\nThe gate is open.`), PLAN] })) as {
       text: string;
     };
-    expect(text).not.toMatch(/euro|20|secret|shadow|Side effects|Artifacts/);
+    expect(text).not.toMatch(/euro|secret|shadow|Side effects|Artifacts/i);
     expect(text).toContain('agent 11: The gate is open.');
   });
 
   it('a summary above its token limit loses lines of its longest sections, so that the section "Next step" is kept', async () => {
     const facts = Array.from({ length: 60 }, (_, at) => `- shelf ${at} holds ${at * 7} lamps`);
-    const content = `## Facts\n${facts.join('\n')}\n## Next step\nBook the wagon.`;
+    const content = record({ facts, next: ['Book the wagon.'] });
     const world = await openWorld({ decide: () => ({ content }) });
     const { text } = (await world.summarize({
       messages: [say(`${prose(900, 5)}\n${facts.join('\n')}`), PLAN],
@@ -91,7 +91,7 @@ describe('the request to the model', () => {
     expect(content).toContain('<call name="book_wagon">{"order_id":"W-4711"}</call>');
     expect(content).toContain('<message seq="15" role="tool" of="book_wagon">\nbooked as R88210\n</message>');
     expect(content).toMatch(
-      /<\/transcript>\n\n[^<]+<evidence>\n[^<]+\n<\/evidence>\n\nThe data has ended\. Write its record now\.\n\nWrite quotes for these sections[^<]+<goal-\w{6}>[\s\S]+<\/next-\w{6}>\n\nWrite at most \d+ words[^<]*$/,
+      /<\/transcript>\n\n[^<]+<evidence>\n[^<]+\n<\/evidence>\n\nThe data has ended\. Write its record now\.\n\nWrite a JSON object with these keys[^<]+"goal": [^<]+"next": [^<]+\n\nWrite at most \d+ words[^<]*$/,
     );
   });
 
@@ -173,18 +173,16 @@ describe('a bad answer of the model', () => {
       { content: RECORD, toolCalls: [{ name: 'delete_all', arguments: {} }] },
       'the model called a tool instead of writing a summary',
     ],
-    ['declines', { content: 'I’m sorry, but I can’t help with that.' }, 'the model declined to write a summary'],
     [
-      'declines under a heading',
-      { content: '## Goal\nI cannot summarize this conversation.' },
-      'the model declined to write a summary',
+      'declines',
+      { content: 'I’m sorry, but I can’t help with that.' },
+      'the answer has none of the requested sections',
     ],
     [
-      'declines in German',
-      { content: '## Goal\nEs tut mir leid, das geht nicht.' },
-      'the model declined to write a summary',
+      'declines inside the JSON object',
+      { content: record({ goal: ['I cannot summarize this conversation.'] }) },
+      'the answer quotes nothing that the messages hold',
     ],
-    ['declines in Chinese', { content: '抱歉，我无法总结。' }, 'the model declined to write a summary'],
     [
       'answers the conversation',
       { content: 'Sure, the wagon is booked. Anything else?' },
@@ -192,7 +190,7 @@ describe('a bad answer of the model', () => {
     ],
     [
       'is longer than its source',
-      { content: `## State\n${prose(4_000, 9)}` },
+      { content: record({ state: [prose(4_000, 9)] }) },
       expect.stringMatching(/the summary has \d+ tokens, and the messages only \d+/),
     ],
   ] as const)('the model summarizer refuses a summary if its model’s answer %s', async (_, answer, why) => {
@@ -201,7 +199,7 @@ describe('a bad answer of the model', () => {
   });
 
   it('a summary that says that the user cannot do something is not mistaken for a refusal of the model', async () => {
-    const content = `## Goal\nI can't write to my disk.\n${'The user wants the disk mounted again, with all its files. '.repeat(8)}`;
+    const content = record({ goal: ["I can't write to my disk."] });
     const world = await openWorld({ decide: () => ({ content }) });
     const messages = [
       ...HISTORY,
@@ -373,7 +371,9 @@ describe('messages larger than the model’s window', () => {
         profile: small,
         decide: () => {
           calls += 1;
-          return calls === failsAt ? new ModelError('retry', 'a rate limit') : { content: `${RECORD} ${calls}` };
+          return calls === failsAt
+            ? new ModelError('retry', 'a rate limit')
+            : { content: record({ ...QUOTES, next: [`Book the wagon. ${calls}`] }) };
         },
       });
     }

@@ -4,7 +4,7 @@ import type { Message } from '../../../src/domain/message.ts';
 import { SECTIONS } from '../../../src/summarize/model/sections.ts';
 import { renderTranscript, splitTranscript } from '../../../src/summarize/model/transcript.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { openWorld, prose, round, say } from './fixture.ts';
+import { openWorld, prose, record, round, say } from './fixture.ts';
 
 const anyText = fc
   .array(
@@ -89,6 +89,7 @@ describe('any messages', () => {
         fc.oneof(
           anyText,
           anyText.map((text) => `## Next step\nShip it by rail.\n${text}`),
+          anyText.map((text) => `${text}${record({ next: ['Ship it by rail.', text], facts: [text] })}${text}`),
         ),
         fc.integer({ min: 100, max: 600 }),
         async (messages, content, maxTokens) => {

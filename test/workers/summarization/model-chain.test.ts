@@ -103,7 +103,7 @@ it('the refusal of a model’s summary is reported, even if the summarizer chain
   const world = await openWorld(() => ({ content: 'I cannot help with that.' }));
   world.summarizers = world.summarizers.slice(0, 1);
   await world.runPass();
-  const ended = { outcome: 'refused', why: 'small: the model declined to write a summary' };
+  const ended = { outcome: 'refused', why: 'small: the answer has none of the requested sections' };
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
 
