@@ -5,10 +5,10 @@
  */
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import type { Recording } from '../../src/evaluation/quality/corpus.ts';
-import type { QualityScore } from '../../src/evaluation/quality/score.ts';
 import { BASELINES } from './baselines.ts';
 import { findPoints, readRecordings } from './points.ts';
+import type { Recording } from './quality/corpus.ts';
+import type { QualityScore } from './quality/score.ts';
 import { renderContext } from './row.ts';
 
 interface ReferenceNeedles {

@@ -1,5 +1,5 @@
-import { findBrokenGuards, type Guard, type QualityScore } from '../../src/evaluation/quality/score.ts';
 import { type BenchPoint, countTokens, FAMILIES, type Family } from './points.ts';
+import { findBrokenGuards, type Guard, type QualityScore } from './quality/score.ts';
 import { type CompactedContext, type Row, renderContext } from './row.ts';
 
 /** Token budgets apply to sources of at least this size. A share of the source applies to all. */

@@ -1,7 +1,7 @@
-import { Corpus } from '../../src/evaluation/quality/corpus.ts';
-import { findCuts } from '../../src/evaluation/quality/point.ts';
 import { type FactKind, isKept, plantFacts, writeFacts } from './planted.ts';
 import { type BenchPoint, type BenchRecording, FAMILIES, familyOf, preparePoint } from './points.ts';
+import { Corpus } from './quality/corpus.ts';
+import { findCuts } from './quality/point.ts';
 import { type Row, renderContext, sumTokens, tokensOf } from './row.ts';
 
 /** How many planted facts of one kind the contexts of a row still hold. */

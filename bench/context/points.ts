@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Message } from '../../src/domain/message.ts';
-import { Corpus, type Recording } from '../../src/evaluation/quality/corpus.ts';
-import { findCuts, findPoint, type QualityPoint } from '../../src/evaluation/quality/point.ts';
-import { QualityScorer } from '../../src/evaluation/quality/score.ts';
 import { renderMessage } from '../../src/evaluation/quality/searchable-text.ts';
 import { readConversationLine } from '../../src/wire/histories/conversation-line.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
+import { Corpus, type Recording } from './quality/corpus.ts';
+import { findCuts, findPoint, type QualityPoint } from './quality/point.ts';
+import { QualityScorer } from './quality/score.ts';
 
 /** Folder of recordings beside the project: JSONL files with one conversation per line. */
 const FOLDER = new URL('../../../shared/traces/', import.meta.url);

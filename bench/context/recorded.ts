@@ -1,6 +1,6 @@
-import { Corpus } from '../../src/evaluation/quality/corpus.ts';
 import { type Measured, measureContext, measureRow } from './measure.ts';
 import { type BenchRecording, countTokens, preparePoint } from './points.ts';
+import { Corpus } from './quality/corpus.ts';
 import type { Row } from './row.ts';
 
 /** Contexts of one recorded compaction, all with the size of the summary that a model wrote then. */

@@ -1,7 +1,7 @@
+import type { Recording } from '../../bench/context/quality/corpus.ts';
 import { partTexts } from '../../src/compaction/evidence/fragments.ts';
 import { scanTerms } from '../../src/compaction/evidence/terms.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Recording } from '../../src/evaluation/quality/corpus.ts';
 
 /** Conversations from which a group's own frequencies mean something. */
 const MIN_GROUP = 7;

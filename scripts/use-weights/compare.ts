@@ -1,10 +1,10 @@
 import { type BenchPoint, type BenchRecording, FAMILIES, findPoints } from '../../bench/context/points.ts';
+import type { QualityScore } from '../../bench/context/quality/score.ts';
 import { chooseFragments } from '../../src/compaction/evidence/coverage.ts';
 import { type Fragment, type Ledger, readLedger } from '../../src/compaction/evidence/ledger.ts';
 import type { UseWeights } from '../../src/compaction/evidence/use-features.ts';
-import { valueTermsInSlices } from '../../src/compaction/evidence/use-probability.ts';
+import { valueTerms } from '../../src/compaction/evidence/use-probability.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
-import type { QualityScore } from '../../src/evaluation/quality/score.ts';
 import { heldOutTables } from './fit-table.ts';
 import { HAND_SET } from './hand-set.ts';
 import type { Sample } from './samples.ts';
@@ -53,7 +53,7 @@ function choose(ledger: Ledger, table: UseWeights, maxTokens: number): string {
   const chosen = runToEnd(
     chooseFragments({
       ledger,
-      values: runToEnd(valueTermsInSlices(ledger, table)),
+      values: runToEnd(valueTerms(ledger, table)),
       tokens: Float64Array.from(fragments, ({ text }) => text.length / CHARS_A_TOKEN + 1),
       maxTokens,
       headTokens: HEAD_TOKENS,

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Family, familyOf } from '../../bench/context/points.ts';
+import type { Recording } from '../../bench/context/quality/corpus.ts';
+import { findCuts } from '../../bench/context/quality/point.ts';
 import { readLedger } from '../../src/compaction/evidence/ledger.ts';
 import { PEER_GROUPS, PeerSums, peersOf } from '../../src/compaction/evidence/peers.ts';
 import { readSourceFacts } from '../../src/compaction/evidence/source-facts.ts';
@@ -7,8 +9,6 @@ import { shapeOf } from '../../src/compaction/evidence/term-shape.ts';
 import { FEATURE_NAMES, FEATURES } from '../../src/compaction/evidence/use-features.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Recording } from '../../src/evaluation/quality/corpus.ts';
-import { findCuts } from '../../src/evaluation/quality/point.ts';
 import { CommonTerms, termsOf } from './common-terms.ts';
 
 /** Files of recordings that the table is fitted to. Recordings of other files are held out. */

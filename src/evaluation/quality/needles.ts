@@ -2,18 +2,6 @@ import type { Message } from '../../domain/message.ts';
 import { findCallIdentifiers, findIdentifiers, findPlainWords, type IdentifierKind } from './identifiers.ts';
 import { holds, renderMessage } from './searchable-text.ts';
 
-/** An identifier or rare word of the source that the agent uses soon after the cut. */
-export interface Needle {
-  readonly text: string;
-  readonly kind: IdentifierKind;
-  readonly isInArgument: boolean;
-  readonly isFromUser: boolean;
-  /** Share of the source after the needle's last occurrence. */
-  readonly age: number;
-  /** Number of source messages that hold the needle. */
-  readonly messages: number;
-}
-
 /** Frequencies of texts. A text in many conversations does not distinguish one conversation. */
 export interface Frequencies {
   readonly isCommon: (identifier: string) => boolean;
@@ -23,20 +11,16 @@ export interface Frequencies {
 /** Number of messages after the cut in which a use counts. */
 const HORIZON = 40;
 
+export interface Use {
+  readonly kind: IdentifierKind;
+  readonly isInArgument: boolean;
+}
+
 /**
  * Finds identifiers and rare words that the assistant uses after the cut, and could know only from the messages before.
  * Texts that the system prompt or another later message also has do not count.
  * @param cut index of the first message after the cut
  */
-export function findNeedles(messages: readonly Message[], cut: number, vocabulary: Frequencies): Needle[] {
-  const before = new Source(messages.slice(0, cut));
-  const isInSource = (text: string): boolean => before.holds(text);
-  const reused = findReused(messages, cut, { ...vocabulary, isInSource });
-  return [...reused].map(([text, use]) => ({ text, ...use, ...before.placeOf(text) }));
-}
-
-export type Use = Pick<Needle, 'kind' | 'isInArgument'>;
-
 export function findReused(
   messages: readonly Message[],
   cut: number,
@@ -63,31 +47,7 @@ export function findReused(
   return reused;
 }
 
-class Source {
-  readonly #rendered: readonly string[];
-  readonly #text: string;
-  readonly #userText: string;
-
-  constructor(messages: readonly Message[]) {
-    this.#rendered = messages.filter(({ role }) => role !== 'system').map(renderMessage);
-    this.#text = this.#rendered.join('\n');
-    this.#userText = textOf(messages, 'user');
-  }
-
-  holds(text: string): boolean {
-    return holds(this.#text, text);
-  }
-
-  placeOf(text: string): Pick<Needle, 'age' | 'messages' | 'isFromUser'> {
-    return {
-      age: 1 - this.#text.lastIndexOf(text) / this.#text.length,
-      messages: this.#rendered.filter((one) => holds(one, text)).length,
-      isFromUser: holds(this.#userText, text),
-    };
-  }
-}
-
-function textOf(messages: readonly Message[], role: Message['role']): string {
+export function textOf(messages: readonly Message[], role: Message['role']): string {
   return messages
     .filter((message) => message.role === role)
     .map(({ content }) => content)

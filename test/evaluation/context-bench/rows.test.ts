@@ -4,9 +4,9 @@ import { LADDERS } from '../../../bench/context/ladder-rows.ts';
 import { billRequest, playLive } from '../../../bench/context/live.ts';
 import { maxTokensOf, measureRow } from '../../../bench/context/measure.ts';
 import { preparePoint } from '../../../bench/context/points.ts';
+import { Corpus } from '../../../bench/context/quality/corpus.ts';
 import { findLargest, type Row, sumTokens, tokensOf } from '../../../bench/context/row.ts';
 import { loadOtherSystems } from '../../../bench/context/systems/load.ts';
-import { Corpus } from '../../../src/evaluation/quality/corpus.ts';
 import { round, says, user } from '../quality/conversation.ts';
 
 const results = Array.from({ length: 30 }, (_, index) => [

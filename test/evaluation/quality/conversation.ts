@@ -1,6 +1,6 @@
+import { Corpus, type Recording } from '../../../bench/context/quality/corpus.ts';
+import { findPoint, type QualityPoint } from '../../../bench/context/quality/point.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { Corpus, type Recording } from '../../../src/evaluation/quality/corpus.ts';
-import { findPoint, type QualityPoint } from '../../../src/evaluation/quality/point.ts';
 
 export const user = (content: string): Message => ({ role: 'user', content });
 export const says = (content: string): Message => ({ role: 'assistant', content });

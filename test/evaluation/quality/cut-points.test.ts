@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findCuts } from '../../../src/evaluation/quality/point.ts';
+import { findCuts } from '../../../bench/context/quality/point.ts';
 import { round, says, user } from './conversation.ts';
 
 const chat = (count: number) => Array.from({ length: count }, (_, index) => (index % 2 === 0 ? user('a') : says('b')));

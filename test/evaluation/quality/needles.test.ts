@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { Corpus, type Recording } from '../../../bench/context/quality/corpus.ts';
+import { findNeedles } from '../../../bench/context/quality/needles.ts';
+import { findPoint } from '../../../bench/context/quality/point.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { Corpus, type Recording } from '../../../src/evaluation/quality/corpus.ts';
-import { findNeedles } from '../../../src/evaluation/quality/needles.ts';
-import { findPoint } from '../../../src/evaluation/quality/point.ts';
 import { pointOf, round, says, user } from './conversation.ts';
 
 const textsOf = (before: readonly Message[], after: readonly Message[]): string[] =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findBrokenGuards, QualityScorer } from '../../../src/evaluation/quality/score.ts';
+import { findBrokenGuards, QualityScorer } from '../../../bench/context/quality/score.ts';
 import { renderMessages } from '../../../src/evaluation/quality/searchable-text.ts';
 import { pointOf, round, says, user } from './conversation.ts';
 

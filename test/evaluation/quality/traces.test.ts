@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Corpus, type Recording } from '../../../src/evaluation/quality/corpus.ts';
-import { findCuts, findPoint } from '../../../src/evaluation/quality/point.ts';
-import { QualityScorer } from '../../../src/evaluation/quality/score.ts';
+import { Corpus, type Recording } from '../../../bench/context/quality/corpus.ts';
+import { findCuts, findPoint } from '../../../bench/context/quality/point.ts';
+import { QualityScorer } from '../../../bench/context/quality/score.ts';
 import { renderMessage } from '../../../src/evaluation/quality/searchable-text.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { hasTraces, readConversationFiles } from '../../wire/traces.ts';

@@ -1,8 +1,13 @@
-import type { Message } from '../../domain/message.ts';
-import { findIdentifiers, findPlainWords, hideIdentifiers, WORD_OR_NAME } from './identifiers.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import {
+  findIdentifiers,
+  findPlainWords,
+  hideIdentifiers,
+  WORD_OR_NAME,
+} from '../../../src/evaluation/quality/identifiers.ts';
+import { findWhole, holds } from '../../../src/evaluation/quality/searchable-text.ts';
 import type { Needle } from './needles.ts';
 import type { QualityPoint } from './point.ts';
-import { findWhole, holds } from './searchable-text.ts';
 
 /** Score of a context. Shares are from 0 to 1. Undefined if the point has no needle of that kind. */
 export interface QualityScore {

@@ -1,8 +1,12 @@
-import type { Message } from '../../domain/message.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import {
+  findCallIdentifiers,
+  findIdentifiers,
+  type IdentifierKind,
+} from '../../../src/evaluation/quality/identifiers.ts';
+import { renderMessage, renderMessages } from '../../../src/evaluation/quality/searchable-text.ts';
 import type { Corpus, Recording } from './corpus.ts';
-import { findCallIdentifiers, findIdentifiers, type IdentifierKind } from './identifiers.ts';
 import { findNeedles, type Needle } from './needles.ts';
-import { renderMessage, renderMessages } from './searchable-text.ts';
 
 /** A cut of a recording. Messages before it are compacted, messages after it show what the agent needed. */
 export interface QualityPoint {

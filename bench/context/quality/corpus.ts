@@ -1,5 +1,5 @@
-import type { Message } from '../../domain/message.ts';
-import { findCallIdentifiers, findIdentifiers, findPlainWords } from './identifiers.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { findCallIdentifiers, findIdentifiers, findPlainWords } from '../../../src/evaluation/quality/identifiers.ts';
 
 export interface Recording {
   readonly id: string;
