@@ -10,7 +10,7 @@ import type { TokenCounter } from '../wire/tokens/token-counter.ts';
 import { hashTexts, timeCall } from './model/model-call.ts';
 
 export interface NativeSummarizerOptions {
-  /** Model of the agent, because no other model can read the compaction of its provider. */
+  /** The agent's model, because no other model can read its provider's compaction. */
   readonly model: Model & Required<Pick<Model, 'compact'>>;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
@@ -23,8 +23,8 @@ export interface NativeSummarizerOptions {
 }
 
 /**
- * Uses the provider's own compaction, with which later requests to this model start. Its text is for people and other
- * models. Providers accept a compaction only at the start of the context, so other messages are refused.
+ * Uses the provider's own compaction, with which later requests to this model start. Providers accept it only at the
+ * start of the context, so other messages are refused. Its text is for people and other models.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;

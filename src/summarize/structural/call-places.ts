@@ -60,10 +60,7 @@ export function headFor({ ledger, calls }: CallSource, index: number): number | 
   return part === 'result' ? calls.headOf.get(message) : undefined;
 }
 
-/**
- * Fragment to show beside another fragment: its owner, or the call of a result. If the call names everything that the
- * owner names, the call is shown instead of the owner.
- */
+/** Fragment to show beside another: its owner, or the call of a result if that names all that the owner names. */
 export function leadFor(source: CallSource, index: number): number | undefined {
   const { fragments } = source.ledger;
   const { owner } = fragments[index] as Fragment;

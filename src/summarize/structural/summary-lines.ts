@@ -42,10 +42,7 @@ function fold(text: string): string {
   return foldRecord(text).replace(OWN_TAG, '&lt;');
 }
 
-/**
- * Puts a mark before a line. A continued line that begins like a mark also gets a mark, so that data cannot pose as
- * another author's words.
- */
+/** A continued line that looks marked gets a mark, too, so that data cannot pose as another author's words. */
 function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: boolean): string {
   const { part, owner, status, person } = first;
   const text = line.trimStart();
