@@ -188,7 +188,7 @@ export function isUnanswered({ answeredVersion }: StepState, version: number): b
 /**
  * Replaces a version whose form the provider refused by its parent, and quarantines its segments. Further refusals go
  * to older versions, down to one that a model answered or no pass made. A model call that has waited for a pass may
- * then wait once more: the parent is as large as the context was before the pass.
+ * wait once more. The parent is as large as the context was before that pass.
  * @returns false if the form of the version is not the cause: no pass made its segments, or a model answered them
  * @throws LostTurn if the lease was lost
  */
