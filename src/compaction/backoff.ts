@@ -34,9 +34,9 @@ function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: Evaluat
 
 interface EndSize {
   readonly tokens: number;
-  /** Growth after which another pass may end differently: `minSequenceTokens`. */
+  /** Growth in tokens after which another pass may end differently: the policy's `minSequenceTokens`. */
   readonly stepTokens: number;
-  /** Size from which a soft pass is due. Undefined if no threshold is a size. */
+  /** Tokens from which a soft pass is due. Undefined if no threshold of the policy is a size. */
   readonly softTokens?: number | undefined;
 }
 

@@ -11,7 +11,7 @@ import { type Context, weighItems } from './context.ts';
 import type { ContextEvidence } from './context-evidence.ts';
 import type { Layout, Protection } from './layout.ts';
 
-/** Mean size of a request. It is the same sum as `contextSize` without an anchor. */
+/** Expected tokens of a request: messages, system prompt, tools and framing, in the provider's count. */
 export function requestTokens({ overhead }: { readonly overhead: RequestOverhead }, itemTokens: number): number {
   return Math.round((itemTokens + overhead.tokens + FRAMING_TOKENS) * overhead.calibration);
 }
@@ -22,7 +22,7 @@ export interface Budget {
   readonly reasons: readonly Reason[];
 }
 
-/** Weight to remove until the upper bound of the tokens, and the bytes, fit. Zero without a token reason. */
+/** Weight above the budget, by the upper bound of the tokens. Zero if no reason of the pass is a size. */
 export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
   if (!hasTokenReason(reasons)) return NO_WEIGHT;
   const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
@@ -37,7 +37,7 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
   return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
-/** Bytes per token of text, rather too many. */
+/** Bytes per token of text, estimated high. */
 export const TOKEN_BYTES = 6;
 
 /** Maximum weight of the user message that rendering puts first if a context starts with another role. */
@@ -52,9 +52,7 @@ function weighPlaceholder(items: Context['items']): Weight {
   return opensWithUser(items) ? NO_WEIGHT : PLACEHOLDER;
 }
 
-/**
- * Weight of a context as sent, with the placeholder that rendering adds. Every size of a context uses this function.
- */
+/** Weight of a context as sent, with the placeholder that rendering adds. */
 export function weighSent(items: Context['items'], weight: Weight = weighItems(items)): Weight {
   return addWeights(weight, weighPlaceholder(items));
 }
@@ -94,10 +92,7 @@ export interface PlanRequest extends Budget {
   readonly policy: Policy;
   readonly firstUserSeq?: number;
   readonly weigh: Weigh;
-  /**
-   * True for a plan that is only shown. Masks then get no notes, and shortened messages no new text. A plan of 10,000
-   * messages takes a tenth of the time.
-   */
+  /** True for a plan that is only shown: no text is shortened or noted, which takes a tenth of the time. */
   readonly isEstimate?: boolean;
   /** Reader of the evidence, for a caller that plans over the same context again. Default: `readEvidence`. */
   readonly evidence?: (items: readonly ContextItem[]) => Interruptible<ContextEvidence>;

@@ -18,16 +18,13 @@ interface ExcerptRequest {
 const REFERENCE_TOKENS = 12;
 /** Maximum characters of a first or last line that counts as a heading. */
 const MAX_EDGE_CHARS = 100;
-/** Maximum number of choices. Each choice estimates tokens of fragments, and then counts the tokens of its excerpts. */
+/** Each try estimates tokens of fragments, and then counts its excerpts. */
 const MAX_TRIES = 4;
 const GOOD_FILL = 0.95;
 /** Maximum characters of an excerpt, which is counted in one go. Any text of this length takes less than 50 ms. */
 const MAX_EXCERPT_CHARS = 131_072;
 
-/**
- * Keeps headings, last lines, and what the agent most likely needs. @returns the excerpts that are smaller than their
- * item
- */
+/** Keeps headings, last lines, and what the agent most likely needs. @returns excerpts smaller than their item */
 export function* chooseExcerpts(request: ExcerptRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
   const { large, maxTokens, weigh } = request;
   const pool = collectPool(request);
@@ -156,7 +153,7 @@ class TakenFragments {
     return true;
   }
 
-  /** Keeps the start of a text of which no fragment fits. @returns tokens that are used */
+  /** Keeps the start of a text of which no fragment fits. @returns its tokens */
   addStart(item: ContextItem, maxTokens: number): number {
     const { message, tokens, logged = message } = item;
     const chars = Math.floor((logged.content.length * maxTokens) / Math.max(tokens, logged.content.length));

@@ -48,12 +48,11 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): In
   yield;
   const tail = findTail(layout, whole.tail, isHard);
   yield;
-  const isTokenBound = true;
   for (const scope of scopesOf(policy)) {
     const found = yield* findSequences(
       layout,
       { ...policy, scope },
-      { isTokenBound, tailStart: tail.start, mayRelaxFloor: isHard },
+      { isTokenBound: true, tailStart: tail.start, mayRelaxFloor: isHard },
     );
     const sequences = found.eligible;
     if (sequences.length === 0) continue;
@@ -76,10 +75,7 @@ const UNREAD_SHARE = 0.6;
 /** Share of the room for the last user message, in a hard pass while no turn runs. */
 const READ_USER_SHARE = 0.25;
 
-/**
- * Measures the room for messages. A byte limit may lower the budget: the bytes left beside the fixed part are converted
- * into tokens of text.
- */
+/** Measures the room for messages. A byte limit may lower it: bytes are converted into tokens of text. */
 function measureRoom(
   layout: Layout,
   { limits, overhead, reasons }: Budget,
@@ -117,7 +113,7 @@ function roomOf(budget: number, taken: number): number {
   return Math.max(0, budget - taken);
 }
 
-/** Measures what each part could use before the tail is known. The tail could then use everything. */
+/** Measures what users' words, summaries and tail could use. The tail could use everything. */
 function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
@@ -133,10 +129,7 @@ function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRu
   return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
 }
 
-/**
- * Measures what each part can use once the tail is known. The tail has the messages that stay after and between the
- * sequences.
- */
+/** Measures the same beside a known tail: the messages that stay after and between the sequences. */
 function measureBeside(
   { items, groupOf, protections }: Layout,
   policy: CapRules,
@@ -167,7 +160,7 @@ function addUp(numbers: readonly number[]): number {
 
 /** The newest messages of a context, which stay verbatim. */
 interface Tail {
-  /** Position of the first item of the tail. The number of items if the tail is empty. */
+  /** Position of the first item, or the number of items for an empty tail. */
   readonly start: number;
   readonly tokens: number;
 }

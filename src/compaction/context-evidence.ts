@@ -1,7 +1,7 @@
 import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { type Fragment, type Ledger, readLedger } from './evidence/ledger.ts';
-import { valueTermsInSlices } from './evidence/use-probability.ts';
+import { valueTerms } from './evidence/use-probability.ts';
 
 export interface ContextEvidence {
   readonly ledger: Ledger;
@@ -25,7 +25,7 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
     items.map(({ message, logged = message }) => logged),
     { isStaleWanted: false },
   );
-  const values = yield* valueTermsInSlices(ledger);
+  const values = yield* valueTerms(ledger);
   yield;
   const rangeAt = yield* findRanges(items, ledger);
   const fragmentsOf = ({ from, isFresh }: ContextItem): FragmentRange =>
@@ -33,10 +33,7 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
   return { ledger, values, fragmentsOf };
 }
 
-/**
- * Keeps the evidence of the last context, because reading 10,000 messages takes about a second. Evidence of more
- * contexts would take too much memory.
- */
+/** Keeps the evidence of one context, for memory. Reading 10,000 messages takes about a second. */
 export function keepLastEvidence(): (items: readonly ContextItem[]) => Interruptible<ContextEvidence> {
   let last = new WeakMap<readonly ContextItem[], ContextEvidence>();
   return function* readKept(items) {

@@ -38,7 +38,6 @@ function addChange(changes: VersionChange[], change: VersionChange): void {
   else changes.push(change);
 }
 
-/** Segment that contains a message, if any, and the start of the next segment. */
 interface Passed {
   readonly segment: Segment | undefined;
   readonly nextFrom: number | undefined;

@@ -8,7 +8,7 @@ export interface Available {
   /** Guaranteed part of `summaries`, because shorter summaries would say too little. */
   readonly minSummaries: number;
   readonly tail: number;
-  /** Part of `tail` that this pass may not remove: the floor of a soft pass. */
+  /** Part of `tail` that a soft pass may not remove: the retention window. */
   readonly floor: number;
 }
 

@@ -76,7 +76,7 @@ class GroupCut implements Cut {
     for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
   }
 
-  /** @returns false if the group must stay out, because the excess would not be gone without it */
+  /** @returns false if the excess would not be gone without the group, which then stays out */
   putBack(group: number, excess: Weight): boolean {
     const { tokens, bytes } = this.#weightOf(group);
     const left = { tokens: this.weight.tokens - tokens, bytes: this.weight.bytes - bytes };
@@ -91,7 +91,7 @@ class GroupCut implements Cut {
   }
 }
 
-/** Lists droppable groups, oldest first, and all other groups. A summary of this pass is in neither list. */
+/** Lists droppable groups, oldest first, and all other groups that may go. Summaries of this pass stay. */
 export function evictionCandidates({ groups, protections, items, droppable: wanted }: Layout): {
   readonly droppable: readonly number[];
   readonly others: readonly number[];
@@ -105,10 +105,7 @@ export function evictionCandidates({ groups, protections, items, droppable: want
   return { droppable, others };
 }
 
-/**
- * Order in which the floor is evicted: oldest first. The first user message goes last, because it states the purpose of
- * the conversation.
- */
+/** The first user message goes last, because it states the purpose of the conversation. */
 function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
   const floor = [...groups.keys()].filter((group) => {
     const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
@@ -176,12 +173,8 @@ function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens
 function findOpening(layout: Layout, cut: ReadonlySet<number>) {
   const illegal = new Set<number>();
   let before: number | undefined;
-  for (const [
-    position,
-    {
-      message: { role },
-    },
-  ] of layout.items.entries()) {
+  for (const [position, { message }] of layout.items.entries()) {
+    const { role } = message;
     const group = layout.groupOf[position] as number;
     const isLegal = role === 'user' || role === 'summary';
     if (cut.has(group)) {

@@ -20,10 +20,7 @@ export interface ExplainedPlan {
   readonly protectedPositions: readonly number[];
 }
 
-/**
- * Plans over a whole log without a model, so thresholds that are ratios of the window are off. `requested` is a reason
- * besides the thresholds.
- */
+/** Plans over a whole log. Thresholds that are ratios of a window are off, because there is no model. */
 export function explainPlan(
   entries: readonly LogEntry[],
   policy: Policy,
@@ -39,7 +36,6 @@ interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
   readonly requested?: 'manual';
 }
 
-/** Messages and turns are counted from the start of the context. */
 export function* explainPlanInSlices(given: ExplainRequest): Interruptible<ExplainedPlan> {
   const { context, policy, limits, requested } = given;
   const { items } = context;

@@ -22,10 +22,7 @@ export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, aft
   return after < before && (isHard || before - after >= minGain * before);
 }
 
-/**
- * True if the settlement keeps the summaries, even at their maximum size. Otherwise they would be paid for and not used
- * (I17).
- */
+/** True if the settlement keeps the summaries at their maximum size. Others would be paid for in vain (I17). */
 export function* keepsSummaries(
   request: PlanRequest,
   ladder: Ladder,
@@ -47,15 +44,12 @@ function* savesEnough(
   const isEnough = (itemTokens: number): boolean => isGain(policy, before, requestTokens(request, itemTokens), false);
   const saved = sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
   if (isEnough(weighSent(ladder.items).tokens - saved)) return true;
-  // The settlement may clip and evict more.
+  // A settlement above the budget may still clip and evict.
   if (!ladder.isOver) return false;
   return isEnough(weighSent((yield* settleLargest(request, sequences)).items).tokens);
 }
 
-/**
- * The division of the budget assumes that unread messages can be shortened. Pictures and calls cannot, so a trial
- * settlement decides.
- */
+/** The budget's division assumes that unread messages shrink. Pictures and calls cannot, so a trial decides. */
 function* fitsWithSummaries(
   request: PlanRequest,
   { groupWeights, protections }: Layout,

@@ -70,7 +70,7 @@ export class Ladder {
   readonly #whole = new Map<ContextItem, ContextItem>();
   readonly #removed = new RemovedGroups();
   #layout: Layout | undefined;
-  /** Messages that were floor or inputs before the pass. True for the first user message. */
+  /** Floor and inputs of the running turn when the pass began. True for the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
@@ -124,7 +124,7 @@ export class Ladder {
     yield* this.#mask();
   }
 
-  /** Only a hard reason changes the floor. A strategy evicts its whole extent, even below the budget. */
+  /** Only a hard reason shortens or removes the floor. A strategy evicts its whole extent, even below the budget. */
   *descend(strategy?: EvictionStrategy): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);

@@ -35,7 +35,7 @@ export type Protection =
 
 const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
 
-/** A context prepared for a plan. Each list has one entry per group, by the group's index. */
+/** A context divided into groups. Each list has one entry per group, by the group's index. */
 export interface Layout extends Grouping {
   readonly items: readonly ContextItem[];
   readonly protections: readonly (Protection | undefined)[];
@@ -48,10 +48,10 @@ export interface Layout extends Grouping {
 /** Seqs that determine protections. They stay the same while items are removed. */
 export interface Landmarks {
   readonly firstUserSeq?: number | undefined;
-  /** Seq of the model's last message. The model has read nothing after this message. */
+  /** The model has read nothing after this message. */
   readonly lastModelSeq: number;
   readonly inputs: ReadonlySet<number>;
-  /** Last message of the start that stays unchanged. */
+  /** Last message of the start that the policy keeps unchanged for the provider's cache. */
   readonly prefixEnd?: number;
 }
 
@@ -70,10 +70,7 @@ export function* layOutInSlices(
   return yield* completeLayout(items, grouping, policy, landmarks);
 }
 
-/**
- * Lays out the items after a step. Groups that the step did not touch stay as they are, so that no message is read
- * again.
- */
+/** Lays out the items after a step of `Ladder`, and reads only the messages of the groups that changed. */
 export function* layOutAgain(
   layout: Layout,
   items: readonly ContextItem[],
@@ -104,10 +101,7 @@ function* completeLayout(
   return { items, ...grouping, droppable, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
 }
 
-/**
- * Finds groups to drop. A newer system message repeats an older one if only their numbers differ, as in a reminder with
- * the time.
- */
+/** Finds groups to drop. A newer system message may repeat an older one with other numbers, such as a time. */
 function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Interruptible<ReadonlySet<number>> {
   const droppable = new Set<number>();
   const texts = new Set<string>();
@@ -161,7 +155,7 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
-/** Floor and inputs of a layout. A version reports if these items change. True for the first user message. */
+/** Items of the floor, and inputs of the running turn. True for the first user message. */
 export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
   const floor = new Map<ContextItem, boolean>();
   for (const [group, protection] of protections.entries()) {
@@ -172,7 +166,7 @@ export function findFloor({ items, groups, protections }: Layout): Map<ContextIt
   return floor;
 }
 
-/** True if an item of the floor is gone. A summary that begins with the first user message may replace this message. */
+/** True if one of the items is gone. A summary that begins with the first user message may replace this message. */
 export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: readonly ContextItem[]): boolean {
   const gone = new Map(floor);
   for (const item of items) gone.delete(item);
@@ -187,12 +181,10 @@ export function isInputCut({ items: before, inputs = [] }: Context, items: reado
   return before.some((item) => own.has(item.from) && !left.has(item));
 }
 
-/** True if every budget has to pay for groups with this protection. */
 export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
 }
 
-/** True if a hard reason may shorten these messages before the inputs of the running turn. */
 export function isFlexible(protection: Protection | undefined): boolean {
   return isFloor(protection) || protection === 'unread' || protection === 'last_system';
 }

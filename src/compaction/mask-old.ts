@@ -39,10 +39,7 @@ export function* maskOldResults(
   return chosen.length === 0 ? items : yield* maskWithNotes({ items, callOf, chosen, isEstimate }, weigh);
 }
 
-/**
- * A note names the call, its status, and the names that the agent has used since. It is stored, because later uses must
- * not change a version (I15).
- */
+/** A note names the call, its status, and the names used since. It is stored, so that it never changes (I15). */
 export function* maskWithNotes(
   { items, callOf, chosen, isEstimate = false }: MaskRequest,
   weigh: Weigh,
@@ -105,8 +102,8 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
 const MAX_COUNTED_CHARS = 4_000;
 
 /**
- * Masks old pictures after a provider refused a request's size, because providers limit number and size of pictures.
- * Pictures of the floor stay, unless no others are left. The last user message keeps its pictures.
+ * Masks old pictures after a provider refused a request's size. Pictures of the floor stay, unless no others are left.
+ * The last user message keeps its pictures.
  */
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,

@@ -44,8 +44,7 @@ export function findPrefixEnd(
   }: { readonly keepPrefix: number; readonly budget: number; readonly inputs?: ReadonlySet<number> },
 ): number {
   if (keepPrefix === 0) return 0;
-  // Inputs, the last user message, and everything from the model's last message on may be fixed. Their tokens are
-  // subtracted first.
+  // Some of these messages may be fixed, so their tokens are subtracted first.
   const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
   const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
   const firstOther = items.findIndex(({ message: { role } }) => role !== 'system');

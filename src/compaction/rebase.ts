@@ -3,8 +3,7 @@ import type { SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
 /**
- * True if a plan still fits the live version. After a rollback, no earlier plan fits, because its summaries together
- * may be what the provider refused.
+ * True if a plan still fits the live version. After a rollback none fits: the provider may have refused its summaries.
  */
 export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
   if (planned.number === live.number) return true;

@@ -5,6 +5,7 @@ import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts'
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../domain/message.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version, weighVersion } from '../domain/version.ts';
+import { weighItems } from './context.ts';
 
 export interface LogEnd {
   readonly head: number;
@@ -18,7 +19,7 @@ export interface RestoredParts {
   /** Segments over seqs target.base + 1…log.head. */
   readonly newer: readonly Segment[];
   readonly log: LogEnd;
-  /** Weight of the parts of a request that are not messages. */
+  /** Weight of the system prompt and the tools. */
   readonly outside: Weight;
   readonly explained: readonly string[];
   readonly now: number;
@@ -56,7 +57,7 @@ export function restoreVersion(parts: RestoredParts): Version {
 }
 
 function weighSegments(segments: readonly Segment[]): Weight {
-  return segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
+  return weighItems(segments.map(({ weight }) => weight));
 }
 
 /** Placeholder of a version. Older records include it in `weight`. */

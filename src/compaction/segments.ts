@@ -29,7 +29,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   }
 }
 
-/** `any`: the item looks the same masked or raw, so it joins either kind of segment. */
+/** `any`: masking would not change the item, so it joins raw and masked segments. */
 function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
   if (item.segment?.kind === 'masked') return item.segment.note === undefined ? 'masked' : 'whole';
   if (item.segment !== undefined) return 'whole';
@@ -42,10 +42,7 @@ function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
-/**
- * Describes how a version shows a range, without weights. Raw and evicted stretches are cut to the range, summaries are
- * not.
- */
+/** Describes how a version shows a range. Raw and evicted stretches are cut to the range, summaries are not. */
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
@@ -59,8 +56,7 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
     const to = isWhole ? segment.to : Math.min(segment.to, range.to);
     const last = joined.at(-1);
-    // One version may end a raw segment at its base while another does not. Both must describe the same stretch in the
-    // same way.
+    // Two versions may show the same stretch in one raw segment, and in a segment before and a tail behind the base.
     if (!isWhole && last?.kind === segment.kind && last.text === '') last.to = to;
     else joined.push({ kind: segment.kind, from, to, text });
   }

@@ -65,8 +65,7 @@ function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelax
   yield;
   const index = new SpanIndex(spans);
   yield;
-  // A group outside of all runs separates the groups around it. The groups around it leave their runs, too, and may
-  // separate other groups.
+  // A group outside of all runs separates the groups around it, which leave their runs and may separate others.
   const borders: number[] = [];
   for (const [position, group] of groupOf.entries()) if (isCandidate[group] !== true) borders.push(position);
   for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {
@@ -77,33 +76,15 @@ function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelax
     }
   }
   yield;
-  const runOf = numberRuns(groupOf, isCandidate);
-  yield;
-  return collectRuns(items, runOf);
+  return collectRuns(items, (position) => isCandidate[groupOf[position] as number] === true);
 }
 
-function numberRuns(groupOf: readonly number[], isCandidate: readonly boolean[]): number[] {
-  let run = -1;
-  let isInside = false;
-  return groupOf.map((group) => {
-    if (isCandidate[group] !== true) {
-      isInside = false;
-      return -1;
-    }
-    if (!isInside) run += 1;
-    isInside = true;
-    return run;
-  });
-}
-
-function collectRuns(items: Layout['items'], runOf: readonly number[]): Run[] {
+function collectRuns(items: Layout['items'], isMember: (position: number) => boolean): Run[] {
   const runs: Run[] = [];
-  let start = 0;
-  while (start < items.length) {
-    let end = start;
-    while (end + 1 < items.length && runOf[end + 1] === runOf[start]) end += 1;
-    if (runOf[start] !== -1) runs.push(describeRun(items, start, end));
-    start = end + 1;
+  for (let from = 0, end = 0; from < items.length; from = end + 1) {
+    end = from;
+    while (end < items.length && isMember(end)) end += 1;
+    if (end > from) runs.push(describeRun(items, from, end - 1));
   }
   return runs;
 }

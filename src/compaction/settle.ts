@@ -40,10 +40,7 @@ export interface SettledContext {
   readonly steps: readonly StepTaken[];
 }
 
-/**
- * `none`: nothing could be removed. `infeasible`: nothing more may be removed, and the context is still above the
- * budget.
- */
+/** `none`: nothing could be removed. `infeasible`: the context is above the budget, and nothing more may go. */
 export type SettleOutcome =
   | SettledContext
   | { readonly kind: 'none' }
@@ -64,8 +61,7 @@ export function* settleInSlices(request: SettleRequest): Interruptible<SettleOut
   const outcome = yield* settleOnce(request);
   const isCut = outcome.kind === 'infeasible' || (outcome.kind === 'version' && outcome.isInputCut);
   if (!isCut || request.summaries.length === 0) return outcome;
-  // The pass that places a summary never evicts that summary. Summaries are planned in tokens, and may exceed the byte
-  // limit.
+  // Summaries are planned in tokens, so they may exceed the byte limit. This pass cannot evict its own summaries.
   return yield* settleOnce({ ...request, summaries: [] });
 }
 
@@ -79,7 +75,7 @@ function* settleOnce(request: SettleRequest): Interruptible<SettleOutcome> {
   const { items, steps } = ladder;
   const after = requestTokensOf(request, items);
   const isHard = hasHardReason(reasons);
-  // The placeholder may outweigh all that could be removed.
+  // The placeholder for a first user message may outweigh all that could be removed.
   if (ladder.isOver && (steps.length === 0 || (isHard && (after >= before || !isWorthIt(request, items))))) {
     return { kind: 'infeasible', details: explainInfeasible(request, yield* ladder.layOut()) };
   }

@@ -35,7 +35,7 @@ export function* shortenLargest(request: ShortenRequest): Interruptible<Readonly
   const { items, excess, minTokens, evidence, weigh } = request;
   const { candidates, level } = planSizes(request);
   const large = new Set(candidates.filter((item) => item.tokens > level && isText(item)));
-  const texts = large.size === 0 ? large : new Set(items.filter((item) => large.has(item)));
+  const texts = new Set(items.filter((item) => large.has(item)));
   const shortened = new Map<ContextItem, ContextItem>();
   let { tokens, bytes } = excess;
   const take = (item: ContextItem, made: ContextItem): void => {
@@ -50,8 +50,8 @@ export function* shortenLargest(request: ShortenRequest): Interruptible<Readonly
   }
   for (const item of candidates) {
     if (tokens <= 0 && bytes <= 0) break;
-    if (shortened.has(item) || !canClip(item, MIN_CLIP_CHARS)) continue;
-    const made = yield* clipItem(item, Math.max(minTokens, level), MIN_CLIP_CHARS, weigh);
+    if (shortened.has(item) || !canClip(item)) continue;
+    const made = yield* clipItem(item, Math.max(minTokens, level), weigh);
     if (made !== undefined && made.tokens < item.tokens && made.bytes < item.bytes) take(item, made);
   }
   return shortened;
@@ -61,7 +61,7 @@ export function estimateShortened(request: SizeRequest): ReadonlyMap<ContextItem
   const { candidates, level } = planSizes(request);
   const shortened = new Map<ContextItem, ContextItem>();
   for (const item of candidates) {
-    if (item.tokens <= level || !canClip(item, MIN_CLIP_CHARS)) continue;
+    if (item.tokens <= level || !canClip(item)) continue;
     const { from, to, message, logged = message } = item;
     const weight = { tokens: level, bytes: Math.ceil((item.bytes * level) / item.tokens) };
     const segment = { kind: 'clipped' as const, from, to, weight, keepChars: 0 };
@@ -107,19 +107,14 @@ function findCommonSize(items: readonly ContextItem[], excess: Weight, minTokens
 /**
  * Yields after each try, because counting 50,000 characters may take 15 ms. @returns undefined if no clip is smaller
  */
-export function* clipItem(
-  item: ContextItem,
-  maxTokens: number,
-  minChars: number,
-  weigh: Weigh,
-): Interruptible<ContextItem | undefined> {
+export function* clipItem(item: ContextItem, maxTokens: number, weigh: Weigh): Interruptible<ContextItem | undefined> {
   const { from, to, logged = item.message } = item;
-  if (!canClip(item, minChars)) return undefined;
+  if (!canClip(item)) return undefined;
   const target = Math.min(maxTokens, MAX_CLIP_TOKENS);
   let keepChars = Math.floor((longestText(item.message) * target) / Math.max(1, item.tokens));
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const isShortest = keepChars <= minChars || tries === MAX_TRIES;
-    if (isShortest) keepChars = minChars;
+    const isShortest = keepChars <= MIN_CLIP_CHARS || tries === MAX_TRIES;
+    if (isShortest) keepChars = MIN_CLIP_CHARS;
     const message = clipMessage(logged, keepChars, from);
     if (countChars(message) > MAX_CLIP_CHARS) return undefined;
     const weight = weigh(message);
@@ -133,8 +128,8 @@ export function* clipItem(
   return undefined;
 }
 
-function canClip({ message }: ContextItem, minChars: number): boolean {
-  return message.parts !== undefined || longestText(message) > minChars;
+function canClip({ message }: ContextItem): boolean {
+  return message.parts !== undefined || longestText(message) > MIN_CLIP_CHARS;
 }
 
 function countChars({ content, toolCalls = [] }: Message): number {

@@ -28,10 +28,7 @@ export interface CapRules extends Pick<Policy, 'summarizer' | 'budgetShares'> {
   readonly sourceShare?: number;
 }
 
-/**
- * Maximum tokens of a summary, without the words of users. An old summary in the source counts in full, because it is
- * short already.
- */
+/** Maximum tokens of a summary, without the words of users. An old summary in its source counts in full. */
 export function maxSummaryTokens(
   { tokens, newTokens, userTokens }: Source,
   { summarizer, sourceShare = MAX_SOURCE_SHARE }: CapRules,
@@ -46,10 +43,7 @@ export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
 
-/**
- * Gives each sequence as many tokens as its source needs, within `summaries` and `users`. Without `users`, user
- * messages stay between the sequences.
- */
+/** Gives each sequence what its source needs, within the two budgets. Without `users`, user messages stay in place. */
 export function capFolds(
   runs: readonly Run[],
   policy: CapRules,

@@ -15,10 +15,6 @@ import type { CompactReport } from './compact/compacted-messages.ts';
 import type { EvaluatedConversation } from './evaluated-conversation.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
-/**
- * Report of a dry run. Token counts are estimates of whole requests. Byte counts cover messages, system prompt and
- * pins.
- */
 type DryRunReport = Omit<CompactReport, 'ranges' | 'notes' | 'errors'>;
 
 export interface CompactedConversation {

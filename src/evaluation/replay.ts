@@ -27,10 +27,7 @@ export interface ReplayFigures {
   /** Tokens of the request that would follow the last message. */
   readonly tokensEnd: number;
   readonly recall: RecallScore;
-  /**
-   * Bytes of the contexts before compactions: all bytes, the unchanged bytes at the start, and the most that could stay
-   * unchanged.
-   */
+  /** Bytes of contexts before compactions, of their unchanged starts, and of the longest possible starts. */
   readonly prefix: { readonly bytes: number; readonly kept: number; readonly cheapest: number };
   /** Undefined if the prices of the model are not known. */
   readonly cost?: ReplayCost;
@@ -196,9 +193,8 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of one of the three provider formats. Checks the last request of each version, and
- * requests that end in unanswered calls or an assistant message. The other requests are beginnings of these. Checking
- * them would double the time of a replay.
+ * Counts requests that break a rule of a provider's format: the last of each version, and those that end in unanswered
+ * calls or an assistant message. The others are beginnings of these, and would double the time.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();

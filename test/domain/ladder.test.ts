@@ -160,7 +160,7 @@ describe('clips (shortened messages)', () => {
     const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
     const message = calls('c1', numbers);
     const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
-    expect(runToEnd(clipItem(item, 1_000, 80, () => expect.unreachable('weighed')))).toBeUndefined();
+    expect(runToEnd(clipItem(item, 1_000, () => expect.unreachable('weighed')))).toBeUndefined();
   });
 
   test('clipping tool arguments keeps numbers, keys and blanks byte for byte', () => {
@@ -206,9 +206,9 @@ describe('clips (shortened messages)', () => {
         const message = says('abcd '.repeat(chars / 5));
         const item = { from: 3, to: 3, message, ...weighText(message) };
         fc.pre(target < item.tokens);
-        const made = runToEnd(clipItem(item, target, 80, weighText));
+        const made = runToEnd(clipItem(item, target, weighText));
         if (made?.segment?.kind !== 'clipped') return expect.unreachable('not clipped');
-        if (made.segment.keepChars > 80) expect(made.tokens).toBeLessThanOrEqual(target);
+        if (made.segment.keepChars > 40) expect(made.tokens).toBeLessThanOrEqual(target);
         expect(made.tokens).toBeLessThan(item.tokens);
         expect(weighText(made.message)).toEqual({ tokens: made.tokens, bytes: made.bytes });
       }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chooseFragments } from '../../src/compaction/evidence/coverage.ts';
 import { readLedger } from '../../src/compaction/evidence/ledger.ts';
-import { valueTermsInSlices } from '../../src/compaction/evidence/use-probability.ts';
+import { valueTerms } from '../../src/compaction/evidence/use-probability.ts';
 import type { Interruptible } from '../../src/domain/interruptible.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
@@ -42,7 +42,7 @@ const keys = (count: number): object => Object.fromEntries(Array.from({ length: 
 /** Reads a source, values its terms, and chooses as many fragments as half of the source holds. */
 function* choose(messages: readonly Message[]): Interruptible<number> {
   const ledger = yield* readLedger(messages);
-  const values = yield* valueTermsInSlices(ledger);
+  const values = yield* valueTerms(ledger);
   const tokens = new Float64Array(ledger.fragments.length).fill(10);
   const maxTokens = 5 * ledger.fragments.length;
   const request = { ledger, values, tokens, maxTokens, headTokens: 3, shown: [], mayChoose: () => true };

@@ -125,10 +125,7 @@ export class PairOwners {
   }
 }
 
-/**
- * Form of the records that a text repeats, such as sections of an INI file or e-mails. The form shows where a record
- * begins.
- */
+/** Form that the records of a text repeat, such as sections of an INI file. It shows where a record begins. */
 export interface RecordForm {
   /** Shape of the first line of each record. */
   readonly head: string;

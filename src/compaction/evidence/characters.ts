@@ -1,7 +1,4 @@
-/**
- * Classes of characters, as far as they matter for names. A joiner connects words to one name: `src/a.ts`,
- * `2024-05-01`.
- */
+/** Classes of characters in names. A joiner connects words to one name: `src/a.ts`, `2024-05-01`. */
 export const OTHER = 0;
 export const LOWER = 1;
 export const UPPER = 2;

@@ -68,7 +68,6 @@ class Choice {
   readonly #isCovered: Uint8Array;
   readonly #seenIn: Uint32Array;
   #round = 0;
-  /** 1 once a fragment of the message was chosen. */
   readonly #isRepresented: Uint8Array;
 
   constructor(request: CoverageRequest) {

@@ -32,10 +32,7 @@ const MAX_FLAT_CHARS = 80;
 /** Names of arguments that say what a call does. The line of the call begins with such a value, even a long one. */
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
-/**
- * The first line says what the call does: its command, the files of a patch, or its first short value. Long values
- * follow.
- */
+/** The first line says what the call does: its command, the files of a patch, or its first short value. */
 export function renderCall(call: ToolCall): string {
   const given = readArguments(call);
   const entries = isMapping(given) ? Object.entries(given) : [['', given] as const];

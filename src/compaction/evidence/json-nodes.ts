@@ -27,10 +27,7 @@ const SCALAR = /(?:-?\d[\d.eE+-]*|true|false|null|True|False|None|NaN)(?![\w$])/
 const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as const;
 const BLANKS = /\s*/y;
 
-/**
- * Reads JSON, Python's literals, and texts that end before their brackets close. Tools print Python's literals and cut
- * long texts. Uses no recursion.
- */
+/** Reads JSON and Python's literals, also cut off before their brackets close, as tools print them. No recursion. */
 export function scanJson(text: string, start: number): JsonScan {
   return new JsonScanner(text, start).scan();
 }

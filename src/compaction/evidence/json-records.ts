@@ -31,8 +31,8 @@ interface JsonContext {
 }
 
 /**
- * A small object is one record. A large object becomes a line of its fields, owned by the field that names the object,
- * or by its key. Long strings are decoded and read as texts.
+ * A small object is one record. A large one becomes a line of its fields, owned by the field that names the object, or
+ * by its key. Long strings are decoded and read as texts.
  */
 export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
   new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);

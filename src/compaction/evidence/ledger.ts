@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import { type PartKind, partTexts } from './fragments.ts';
 import { readRecords } from './read-records.ts';
 import type { TextRecord } from './records.ts';
-import { findSupersededInSlices } from './superseded.ts';
+import { findSuperseded } from './superseded.ts';
 import { TermIndex } from './term-index.ts';
 import { scanPlaces } from './terms.ts';
 
@@ -11,10 +11,7 @@ export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'l
   readonly message: number;
   readonly part: PartKind;
   readonly partIndex: number;
-  /**
-   * Index of the fragment that is shown with this one, because it names the owner of the content. −1 without such a
-   * fragment.
-   */
+  /** Index of the fragment that names what this one belongs to, and is shown with it. −1 without such a fragment. */
   readonly owner: number;
   /** Terms of the fragment, each once, as indexes of the ledger's terms. */
   readonly terms: readonly number[];
@@ -52,10 +49,7 @@ const SLICE_CHARS = 8_192;
 /** Fixed cost of a message part, in characters. */
 const PART_CHARS = 32;
 
-/**
- * Reads the terms and fragments of messages, oldest first. A pure function. Without `isStaleWanted`, `superseded` stays
- * empty.
- */
+/** Reads terms and fragments of messages, oldest first. Without `isStaleWanted`, `superseded` stays empty. */
 export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Interruptible<Ledger> {
   const reader = new LedgerReader();
   let chars = 0;
@@ -74,7 +68,7 @@ export function* readLedger(messages: readonly Message[], { isStaleWanted = true
     }
   }
   const lastAgent = messages.findLastIndex(({ role }) => role === 'assistant');
-  const superseded = isStaleWanted ? yield* findSupersededInSlices(messages) : new Set<number>();
+  const superseded = isStaleWanted ? yield* findSuperseded(messages) : new Set<number>();
   return { ...reader.collected, messages: messages.length, lastAgent, superseded };
 }
 

@@ -32,8 +32,7 @@ export function readOutcome({ content, isError = false }: Pick<Message, 'content
 }
 
 /**
- * Reads a status from the first tag, the first line or the last line. Elsewhere, a code belongs to the text, such as a
- * log. 0 counts as no status.
+ * Reads a status from the first tag, first line or last line. A code elsewhere is text, as in a log. 0 is no status.
  */
 function readStatus(content: string, lines: readonly string[]): string | undefined {
   const first = lines.find((line) => line.trim() !== '') ?? '';

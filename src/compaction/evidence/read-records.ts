@@ -194,10 +194,7 @@ class TextReader {
     return kind !== 'pairs' || this.#form.isNamedLater ? 'records' : kind;
   }
 
-  /**
-   * Adds a line to the record in progress, or begins a record. After a blank line, a line of an unknown shape ends the
-   * record.
-   */
+  /** Continues or begins a record. After a blank line, a line of an unknown shape ends the record. */
   #addToRecord(line: Line): void {
     const { owner, depth } = this.#placed;
     const isAfterBlank = this.#isAfterBlank;

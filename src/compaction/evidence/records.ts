@@ -16,10 +16,7 @@ export interface TextRecord {
   /** Text of the record, decoded if the record stands in a JSON string. */
   readonly text: string;
   readonly index: number;
-  /**
-   * Record that says what this record belongs to. E.g. the identity of an object, the header of a table, or the first
-   * sentence of a paragraph.
-   */
+  /** Record that names what this one belongs to: an object's id, a table's header, a paragraph's first sentence. */
   readonly owner: TextRecord | undefined;
   /** Number of the record's line. Records with the same number share a line. */
   readonly line: number;
@@ -34,8 +31,8 @@ export const WHOLE_CHARS = 240;
 const SUBJECT_CHARS = 48;
 
 /**
- * Start of a sentence that names its subject: `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph, each
- * sentence with this start begins another subject, and owns the sentences that follow.
+ * Start of a sentence that names its subject: `Invoice INV-` of `Invoice INV-8700 is paid`. Each sentence with this
+ * start begins another subject, and owns the sentences that follow.
  */
 function subjectOf(sentence: string): string | undefined {
   const start = sentence.slice(0, SUBJECT_CHARS).trimStart();
@@ -64,10 +61,7 @@ export interface OuterText {
   readonly depth: number;
 }
 
-/**
- * Text that is being read, and the records found so far. A text in a JSON string adds its records to those of the outer
- * text.
- */
+/** A text with the records found so far. A text in a JSON string adds its records to those of the outer text. */
 export class RecordReader {
   readonly text: string;
   /** Record that owns the whole text. */
@@ -103,9 +97,7 @@ export class RecordReader {
     return record;
   }
 
-  /**
-   * Adds a line as one record, or a long line as several sentences that belong to its first. @returns the first record
-   */
+  /** Adds a line as one record, or a long line as sentences that belong to its first. @returns the first record */
   addLines(
     { start, end }: { readonly start: number; readonly end: number },
     { owner, depth }: Pick<TextRecord, 'owner' | 'depth'>,

@@ -1,16 +1,12 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Fragment, Ledger, Term } from './ledger.ts';
 
-/** Facts about all messages, computed once and used for every term. */
 export interface SourceFacts {
   readonly messages: number;
   readonly charsAfter: Float64Array;
   /** Number of terms in each result, by its message. A repeated term counts once per line. */
   readonly resultTerms: Float64Array;
-  /**
-   * How much the agent lately used the other terms of a term's line, as a share, in the best line. Rare terms weigh
-   * more.
-   */
+  /** Share of the other terms of a term's line that the agent used lately, in its best line. Rare terms weigh more. */
   readonly company: Float64Array;
 }
 

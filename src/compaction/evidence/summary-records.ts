@@ -19,7 +19,7 @@ const LINES_A_CHUNK = 64;
 interface OpenLine {
   readonly indent: number;
   readonly record: TextRecord;
-  /** First line under a repeated line, such as `BEGIN:VEVENT`. This first line names the lines that follow. */
+  /** First line under a repeated line, such as `BEGIN:VEVENT`. It names the lines that follow. */
   name?: TextRecord | undefined;
 }
 

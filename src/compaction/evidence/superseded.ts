@@ -1,4 +1,4 @@
-import { endsSlice, type Interruptible, runToEnd } from '../../domain/interruptible.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { readJsonText } from '../../domain/json-text.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 
@@ -8,11 +8,7 @@ import type { Message, ToolCall } from '../../domain/message.ts';
  * success.
  * - The call failed, and the same tool later succeeded with the same first argument, such as an edit of the same file.
  */
-export function findSuperseded(messages: readonly Message[]): Set<number> {
-  return runToEnd(findSupersededInSlices(messages));
-}
-
-export function* findSupersededInSlices(messages: readonly Message[]): Interruptible<Set<number>> {
+export function* findSuperseded(messages: readonly Message[]): Interruptible<Set<number>> {
   const calls = new Map<string, ToolCall>();
   const callOf: (ToolCall | undefined)[] = [];
   for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {

@@ -20,9 +20,7 @@ export interface TermShape {
   readonly isIdeographic: boolean;
 }
 
-/**
- * Number of characters by their class. All terms share this list, because creating a list takes longer than filling it.
- */
+/** Characters by class. All terms share this list, because creating a list takes longer than filling it. */
 const counts = new Uint8Array(8);
 
 export function shapeOf(term: string): TermShape {

@@ -12,10 +12,7 @@ interface SeenTerm {
 /** Characters in one unit of distance, about 200 tokens. */
 const CHARS_A_STEP = 700;
 
-/**
- * Features of a term that predict its use. `scripts/fit-use-weights.ts` fits their weights. 70 features were tried, and
- * these remain.
- */
+/** Features of a term that predict its use, of 70 that were tried. `scripts/fit-use-weights.ts` fits the weights. */
 export const FEATURES = {
   age: ({ term, facts }) => Math.log1p(facts.messages - 1 - term.last),
   /** Text since the last use of a term that only one message holds. */

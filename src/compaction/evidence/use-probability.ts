@@ -1,4 +1,4 @@
-import { endsSlice, type Interruptible, runToEnd } from '../../domain/interruptible.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Ledger } from './ledger.ts';
 import { PeerSums, peersOf } from './peers.ts';
 import { readSourceFacts } from './source-facts.ts';
@@ -14,13 +14,11 @@ const PRIOR_PEERS = 5;
  */
 const PEERS_SHARE = 0.65;
 
-/** Values each term, from −1 to 1, by how much more likely than its peers the agent uses it next. */
-export function valueTerms(ledger: Ledger): Float64Array {
-  return runToEnd(valueTermsInSlices(ledger));
-}
-
-/** Runs in slices, because 500,000 terms take about half a second. */
-export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WEIGHTS): Interruptible<Float64Array> {
+/**
+ * Values each term, from −1 to 1, by how much more likely than its peers the agent uses it next. 500,000 terms take
+ * about half a second.
+ */
+export function* valueTerms(ledger: Ledger, weights: UseWeights = USE_WEIGHTS): Interruptible<Float64Array> {
   const { probabilities, groups } = yield* estimateUse(ledger, weights);
   const peers = new PeerSums();
   let sum = 0;

@@ -56,10 +56,7 @@ function* addVersion(before: readonly EntryFate[], { number, segments }: Version
   return fates;
 }
 
-/**
- * Keeps the older origin for each part that the parent showed in the same way. `position`: the first fate that may
- * overlap.
- */
+/** Keeps the older origin where the parent showed it in the same way. `position`: first fate that may overlap. */
 function pushAttributed(
   fates: EntryFate[],
   fate: EntryFate,

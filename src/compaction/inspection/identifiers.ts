@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import { classOf, IDEOGRAPH, isWordClass } from '../evidence/characters.ts';
 import { type Ledger, readLedger, type Term } from '../evidence/ledger.ts';
 import { shapeOf } from '../evidence/term-shape.ts';
-import { valueTermsInSlices } from '../evidence/use-probability.ts';
+import { valueTerms } from '../evidence/use-probability.ts';
 
 export const MAX_LISTED = 200;
 
@@ -56,7 +56,7 @@ export function* compareIdentifiers({ messages, from, text, find }: SummarizedRa
 }
 
 function* orderIdentifiers(ledger: Ledger, find: string | undefined): Interruptible<Term[]> {
-  const values = yield* valueTermsInSlices(ledger);
+  const values = yield* valueTerms(ledger);
   const found: { readonly term: Term; readonly value: number }[] = [];
   for (const [index, term] of ledger.terms.entries()) {
     if (endsSlice(index)) yield;
@@ -88,10 +88,7 @@ function isIdentifier(text: string): boolean {
 
 const NAME_MARKS = ['.', '/', '@', ':', '#', '+', '~', '$', '%'];
 
-/**
- * True for names such as `src/a.ts` and `user.name`. A hyphen alone is not enough, because it also joins words:
- * `read-only`.
- */
+/** True for names such as `src/a.ts` and `user.name`. A hyphen alone also joins words: `read-only`. */
 function isJoinedName(text: string): boolean {
   return NAME_MARKS.some((mark) => text.includes(mark));
 }

@@ -30,10 +30,7 @@ function listTexts({ format, items }: RawItems): string[] {
   return items.filter(isThinking).map(textOfItem);
 }
 
-/**
- * Text of a thinking item. Anthropic has the field `thinking`, the AI SDK `text`, and OpenAI Responses a list of
- * summaries.
- */
+/** Anthropic has the field `thinking`, the AI SDK `text`, and OpenAI Responses a list of summaries. */
 function textOfItem({ thinking, text, summary }: RawItem): string {
   if (typeof thinking === 'string') return thinking;
   if (typeof text === 'string') return text;

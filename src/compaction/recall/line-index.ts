@@ -34,10 +34,7 @@ export interface LineMatches {
 /** Characters between two yields, which take about a millisecond. */
 const SLICE_CHARS = 32_768;
 
-/**
- * Shares of all lines. A word above `COMMON_SHARE` is ignored. A word above `FREQUENT_SHARE` adds to other matches, but
- * is no match alone.
- */
+/** Shares of all lines. A word above `COMMON_SHARE` is ignored. One above `FREQUENT_SHARE` is no match alone. */
 const FREQUENT_SHARE = 1 / 32;
 const COMMON_SHARE = 1 / 8;
 const MIN_FREQUENT_LINES = 256;
@@ -55,8 +52,7 @@ interface FoundWord {
 }
 
 /**
- * Index of the words of all lines. A line is the n-th line of its message, whose text is read from the log again. So
- * the index holds no texts but the list of different words.
+ * Index of the words of all lines. A line is the n-th of its message, so only the different words are held as texts.
  */
 export class LineIndex {
   readonly first: number;
@@ -187,10 +183,7 @@ export class LineIndex {
   }
 }
 
-/**
- * Returns a check that is called with descending seqs. It is true if the context no longer shows the message as the log
- * does.
- */
+/** Returns a check for descending seqs: true if the context no longer shows the message as the log does. */
 function archivedBefore(segments: readonly Segment[]): (seq: number, canBeMasked: boolean) => boolean {
   let at = segments.length - 1;
   return (seq, canBeMasked) => {

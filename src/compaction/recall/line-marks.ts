@@ -11,16 +11,10 @@ interface WordMark {
 const BLOCK_SHIFT = 5;
 const BLOCK_LINES = 1 << BLOCK_SHIFT;
 
-/**
- * Marks the query words of each line. The memory is reused, because fresh memory for 200,000 lines takes longer than a
- * search.
- */
+/** Marks the query words of each line. Fresh memory for 200,000 lines takes longer than a search, so it is reused. */
 export class LineMarks {
   #lines = 0;
-  /**
-   * Two numbers per line. The first has a bit for each query word in the line, the second a bit for each separate query
-   * word.
-   */
+  /** Two numbers a line: a bit for each query word in the line, and a bit for each word that stands alone. */
   #bits = new Uint32Array(0);
   /** 1 for each block of 32 lines with a marked line. Most blocks have none. */
   #blocks = new Uint8Array(0);

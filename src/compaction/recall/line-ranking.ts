@@ -33,8 +33,7 @@ export class LineRanking {
   }
 
   /**
-   * Adds a line. Lines must be added from the newest to the oldest. `found` has a bit for each query word in the line,
-   * `alone` for each separate query word.
+   * Adds a line, the newest first. Both numbers have a bit a query word: `found` in the line, `alone` as a whole word.
    */
   add(found: number, alone: number, seq: number, line: number): void {
     this.count += 1;
@@ -48,7 +47,7 @@ export class LineRanking {
     if (bucket.given <= MAX_EQUAL_LINES) bucket.lines.push({ seq, line, score: bucket.score });
   }
 
-  /** Ranks the lines. A separate word counts twice as much as a part of a longer word. */
+  /** A whole word counts twice as much as a part of a longer word. */
   rank(): RankedLine[] {
     const best: RankedLine[] = [];
     for (const { score, lines } of [...this.#buckets.values()].toSorted((a, b) => b.score - a.score)) {

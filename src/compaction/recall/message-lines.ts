@@ -38,10 +38,7 @@ export function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
-/**
- * Lower case with the same length. `İ` is replaced first, because its lower case is longer. `ς` becomes `σ`, because
- * the lower case of `Σ` depends on its neighbours.
- */
+/** Lower case of the same length. That of `İ` would be longer, and that of `Σ` depends on its neighbours. */
 export function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

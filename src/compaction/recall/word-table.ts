@@ -1,15 +1,9 @@
 import { NumberList } from './number-list.ts';
 
 const FIRST_SLOTS = 1_024;
-/**
- * Maximum number of slots that are tried. Words need fewer than 50, unless they were made for equal hashes. Such words
- * are not added, because they would block the event loop for seconds.
- */
+/** Words need fewer than 50 tries, unless they were made for equal hashes. Adding these would take seconds. */
 const MAX_TRIES = 64;
-/**
- * Maximum characters of a joined text. A search after a new word copies the whole last text, because a string cannot be
- * extended.
- */
+/** A search after a new word copies the whole last text, because a string cannot be extended. */
 const MAX_JOINED_CHARS = 65_536;
 /** End of each word in the joined texts. No word contains this character. */
 const END = '\n';

@@ -173,10 +173,7 @@ interface RememberedCall {
   readonly state: CompactState;
 }
 
-/**
- * Remembers the last conversations. The hooks of other packages pass the messages of a request, but no id of the
- * conversation. So the first messages identify a conversation.
- */
+/** Remembers the last conversations by their first messages, because the hooks of other packages pass no id. */
 class CompactionMemory {
   readonly #options: CompactionOptions;
   readonly #format: MessageFormat;

@@ -101,10 +101,7 @@ async function weighFrom(
 const ENCRYPTED_CHARS = 5;
 const ENCRYPTED: ReadonlySet<string> = new Set(['encrypted_content', 'data']);
 
-/**
- * Estimates the size of thinking, which is sent again as given. A worker learns this size from the provider's count,
- * which is missing here.
- */
+/** Estimates thinking, which is sent again as given. A worker learns this size from the provider's count. */
 async function weighThinking(message: Message, { counter }: Pick<EvaluatedAgent, 'counter'>): Promise<number> {
   const items = readRawItems(message)?.items ?? [];
   let encrypted = 0;

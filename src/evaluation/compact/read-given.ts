@@ -105,10 +105,7 @@ function isSame(one: Message, other: Message): boolean {
 /** First line of a summary that a call shortened. */
 const SHORTENED = /^\[excerpt of message \d+\]\n/;
 
-/**
- * Recognizes a summary that an earlier call returned, and reads it as a summary. User messages that it copied become
- * user messages again.
- */
+/** Reads a summary that an earlier call returned as a summary, and user messages that it copied as user messages. */
 function recogniseSummary(message: Message): Message[] {
   const { role, content, parts } = message;
   const read = role === 'user' && parts === undefined ? parseSummary(content) : undefined;

@@ -136,10 +136,7 @@ function frameSummary({ message, isChanged }: Survivor): Survivor {
   return { message: { role: 'user', content: renderSummary(content, summary) }, isChanged: true };
 }
 
-/**
- * A format whose messages have parts writes added results into the given messages. In other formats, added results
- * follow them.
- */
+/** Formats with parts write added results into the given messages. Elsewhere, added results follow them. */
 function isUnchanged({ unit, places, survivors }: Run, hasParts: boolean): boolean {
   const own = places.filter((place) => place !== CLOSING);
   const isWhole = own.length === unit.count && own.every((place, index) => place === index);

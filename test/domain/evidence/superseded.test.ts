@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findSuperseded } from '../../../src/compaction/evidence/superseded.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
 
 type Round = readonly [name: string, args: unknown, outcome?: 'ok' | 'error'];
@@ -18,7 +19,7 @@ function talk(...rounds: readonly Round[]): Message[] {
 }
 
 const staleOf = (...rounds: readonly Round[]): number[] =>
-  [...findSuperseded(talk(...rounds))].toSorted((a, b) => a - b);
+  [...runToEnd(findSuperseded(talk(...rounds)))].toSorted((a, b) => a - b);
 
 test('reading a file again makes the earlier result of the same file stale', () => {
   expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'b.ts' }], ['read', { path: 'a.ts' }])).toEqual([1]);
@@ -61,7 +62,7 @@ test('a tool error stays current after a success of another tool, with another f
 
 test('results of unknown calls and messages without calls are never stale', () => {
   const message: Message = { role: 'tool', content: 'late', toolCallId: 'c9_0' };
-  expect([...findSuperseded([message, message, { role: 'user', content: 'hello' }])]).toEqual([]);
+  expect([...runToEnd(findSuperseded([message, message, { role: 'user', content: 'hello' }]))]).toEqual([]);
 });
 
 test('the last success of each call stays current, and so does an error that came after this success', () => {
@@ -79,7 +80,7 @@ test('the last success of each call stays current, and so does an error that cam
         if (success >= 0) inForce.add(success);
         if (error > success) inForce.add(error);
       }
-      const stale = findSuperseded(talk(...rounds));
+      const stale = runToEnd(findSuperseded(talk(...rounds)));
       expect(rounds.flatMap((_, at) => (stale.has(2 * at + 1) ? [] : [at]))).toEqual(
         [...inForce].toSorted((a, b) => a - b),
       );

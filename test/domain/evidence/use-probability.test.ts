@@ -4,7 +4,7 @@ import { readSourceFacts } from '../../../src/compaction/evidence/source-facts.t
 import { shapeOf } from '../../../src/compaction/evidence/term-shape.ts';
 import type { UseWeights } from '../../../src/compaction/evidence/use-features.ts';
 import { FEATURE_NAMES, FEATURES, type Feature } from '../../../src/compaction/evidence/use-features.ts';
-import { valueTerms, valueTermsInSlices } from '../../../src/compaction/evidence/use-probability.ts';
+import { valueTerms } from '../../../src/compaction/evidence/use-probability.ts';
 import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { toolResult, user } from '../messages.ts';
@@ -28,7 +28,7 @@ function features(messages: readonly Message[], text: string): Record<Feature, n
 
 function values(messages: readonly Message[], weights?: UseWeights): Map<string, number> {
   const ledger = runToEnd(readLedger(messages));
-  const found = weights === undefined ? valueTerms(ledger) : runToEnd(valueTermsInSlices(ledger, weights));
+  const found = runToEnd(valueTerms(ledger, weights));
   return new Map(ledger.terms.map(({ text }, index) => [text, found[index] ?? Number.NaN]));
 }
 
@@ -118,8 +118,8 @@ describe('the values of terms (how likely the agent is to use each term)', () =>
   });
 
   test('a source without text has no term values', () => {
-    expect(valueTerms(runToEnd(readLedger([])))).toHaveLength(0);
-    expect(valueTerms(runToEnd(readLedger([user(''), say('')])))).toHaveLength(0);
+    expect(runToEnd(valueTerms(runToEnd(readLedger([]))))).toHaveLength(0);
+    expect(runToEnd(valueTerms(runToEnd(readLedger([user(''), say('')]))))).toHaveLength(0);
   });
 
   test('the use values of terms are finite numbers for every script', () => {

@@ -73,10 +73,7 @@ function blocksOnly(written: unknown): unknown[] {
   );
 }
 
-/**
- * Writes files in forms that the reader knows: base64 or an address. The AI SDK also has bytes, `URL`s, and data with a
- * type.
- */
+/** Writes files as base64 or an address. The AI SDK also has bytes, `URL`s, and data with a type. */
 function flattenFiles(message: unknown): unknown {
   if (!isMapping(message) || !Array.isArray(message['content'])) return message;
   return { ...message, content: message['content'].map(flattenFile) };

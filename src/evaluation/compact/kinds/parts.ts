@@ -36,10 +36,7 @@ function callIdOf({ toolCallId, toolInvocation }: Block): unknown {
   return toolCallId ?? (isMapping(toolInvocation) ? toolInvocation['toolCallId'] : undefined);
 }
 
-/**
- * Divides parts into steps. A step ends before the first part that follows a result and is no call. The reader of
- * messages divides parts in the same way.
- */
+/** Divides parts as their reader does: before the first part that follows a result and is no call. */
 function divideSteps(parts: readonly Block[]): Block[][] {
   const steps: Block[][] = [[]];
   let hasResults = false;
