@@ -12,12 +12,3 @@ test('the process of a command that fails prints the reason to standard error an
   const run = await spawnTurnfold(['tokens', 'nowhere.txt']);
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^turnfold: not_found: nowhere/) });
 });
-
-test('the process of an unknown command prints a usage error and exits with 1', async () => {
-  const run = await spawnTurnfold(['nonsense']);
-  expect(run).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^error: unknown command 'nonsense'/),
-  });
-});

@@ -4,7 +4,7 @@ import { DEMO_PREFIX } from '../../src/cli/demo/demo-agent.ts';
 import { createWorkspaceAgent } from '../../src/cli/demo/workspace-agent.ts';
 import { startWorkers } from '../../src/host/start-workers.ts';
 import { openOwnRedis } from './own-redis.ts';
-import { type Run, runTurnfold } from './run-turnfold.ts';
+import { type Run, spawnTurnfold } from './run-turnfold.ts';
 
 /** A Redis with an unclaimed turn of `agent`. `run` returns the state of that turn after a command. */
 async function openShared(agent: string) {
@@ -12,7 +12,7 @@ async function openShared(agent: string) {
   const client = await openClient({ redisUrl: url });
   await client.enqueueTurn({ conversation: 'c1', agent, turn: 't1', input: 'hello' });
   const run = async (...args: string[]): Promise<Run & { readonly state: string }> => {
-    const ended = await runTurnfold(args, { env: { REDIS_URL: url }, input: '/quit\n' });
+    const ended = await spawnTurnfold(args, { env: { REDIS_URL: url }, input: '/quit\n' });
     return { ...ended, state: (await client.result('c1', 't1')).state };
   };
   return { url, client, run };
@@ -48,7 +48,7 @@ test('turnfold dev refuses a database with other turn workers, and runs open tur
   const ended = await run('dev');
   expect(ended.code).toBe(1);
   expect(ended.stderr).toContain('invalid_config: REDIS_URL: 1 other turn workers are connected');
-  const elsewhere = await runTurnfold(['dev'], { env: { REDIS_URL: `${url}/1` }, input: '/quit\n' });
+  const elsewhere = await spawnTurnfold(['dev'], { env: { REDIS_URL: `${url}/1` }, input: '/quit\n' });
   expect(elsewhere).toMatchObject({ code: 0 });
   await workers.close();
   await client.close();

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
-import { expect, inject, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/api/client/index.ts';
 import { startServe } from '../http/serve-process.ts';
 import { endOf, runTurnfold, startTurnfold } from './run-turnfold.ts';
 
@@ -28,17 +29,17 @@ test('turnfold inspect serves the page and its routes, refuses changes, and ends
   expect((await endOf(child)).code).toBe(0);
 });
 
-test('turnfold inspect --allow-changes lets the page change conversations', async () => {
-  const { url } = await startInspect('--allow-changes');
-  const answer = await fetch(`${url}v1/conversations/not-there/compact`, { method: 'POST' });
-  expect(await answer.json()).toMatchObject({ code: 'not_found' });
-});
-
-test('turnfold inspect --keys answers the page to everyone, and its routes only to a key', async () => {
-  const { url } = await startInspect('--keys', '--host', '0.0.0.0');
+test('turnfold inspect --keys answers the page to everyone, and its routes, which may change conversations with --allow-changes, to a key', async () => {
+  const { url } = await startInspect('--allow-changes', '--keys', '--host', '0.0.0.0');
   const local = url.replace('0.0.0.0', '127.0.0.1');
   expect((await fetch(local)).status).toBe(200);
   expect((await fetch(`${local}v1/conversations`)).status).toBe(401);
+  const client = await openClient({ redisUrl: env.REDIS_URL });
+  onTestFinished(() => client.close());
+  const { token } = await client.keys.create({ tenant: '_', scopes: ['admin'] });
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${local}v1/conversations/not-there/compact`, { method: 'POST', headers });
+  expect(await answer.json()).toMatchObject({ code: 'not_found' });
 });
 
 test('turnfold inspect without keys refuses an address that other machines reach', async () => {

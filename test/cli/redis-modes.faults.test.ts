@@ -5,7 +5,7 @@ import { findClosedPort } from '../local-redis/fixture.ts';
 import { startSentinels } from '../redis-modes/sentinels.ts';
 import { hasServer, type Server } from '../redis-modes/servers.ts';
 import { startSixNodes } from '../redis-modes/six-nodes.ts';
-import { endOf, readJsonLines, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
+import { endOf, readJsonLines, runTurnfold, spawnTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
@@ -83,7 +83,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     // On a busy machine, a connection may still look for the new master: then the worker gives up on it (75).
     expect([0, 75]).toContain(await worker.stop());
 
-    const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
+    const dev = await spawnTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
     expect(dev.code, dev.stderr).toBe(0);
     expect(dev.stdout, 'and starts none of its own').toContain(`at ${url}`);
     expect(dev.stdout).toContain('queues.ts');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/providers/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
-import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
+import { readJsonLines, runTurnfold, spawnTurnfold, writeTemporary } from './run-turnfold.ts';
 
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 const CONTEXT = '{"user":"ida","plan":"gold-4711"}';
@@ -61,7 +61,7 @@ describe('--context', () => {
       const system = ({ user }) => 'You serve ' + user + '.';
       export const agents = [{ name: 'servant', system, tools: [], policy: {}, model }];`;
     const file = await writeTemporary('agents.ts', agents);
-    const run = await runTurnfold(['dev', '--agents', file, '--context', CONTEXT], { input: 'hello\n/quit\n' });
+    const run = await spawnTurnfold(['dev', '--agents', file, '--context', CONTEXT], { input: 'hello\n/quit\n' });
     expect(run.stdout, run.stderr).toContain('You serve ida.');
     expect(run.stdout + run.stderr).not.toContain('gold-4711');
   });

@@ -14,7 +14,7 @@ import { hasServer } from '../redis-modes/servers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
-import { endOf, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
+import { endOf, runTurnfold, spawnTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
 import { AGENTS, startWorkerProcess } from './worker-process.ts';
 
 let redis: LocalRedis;
@@ -170,7 +170,7 @@ describe('a worker refuses to start', () => {
 });
 
 describe('dev', () => {
-  const talk = (input: string, ...args: string[]) => runTurnfold(['dev', ...args], { input });
+  const talk = (input: string, ...args: string[]) => spawnTurnfold(['dev', ...args], { input });
 
   test('turnfold dev answers the lines of a pipe in order, runs slash commands, and ends at /quit', async () => {
     const input = ['list src/jobs', '/show', '/versions', '/compact', '/bogus', '', '/quit', 'never said'].join('\n');
