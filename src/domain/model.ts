@@ -173,7 +173,7 @@ export interface Model {
   readonly gate?: GateSettings;
   /** Models that this model tries in order. Each has a gate of its own. */
   readonly fallbacks?: readonly Model[];
-  /** @throws ModelError if the call fails */
+  /** Sends a request and returns the answer. @throws ModelError if the call fails */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /** Absent if the provider cannot compact a request by itself. @throws ModelError if the call fails */
   compact?(request: ModelRequest): Promise<ModelCompaction>;

@@ -93,6 +93,6 @@ export type SummaryAnswer =
 export interface Summarizer {
   /** Id of the model, or `structural` for code without a model. */
   readonly id: string;
-  /** @throws any error that a retry may avoid, e.g. a rate limit */
+  /** Summarizes one range. @throws any error that a retry may avoid, e.g. a rate limit */
   summarize(request: SummaryRequest): Promise<SummaryAnswer>;
 }
