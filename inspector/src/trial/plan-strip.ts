@@ -41,19 +41,27 @@ export interface Run<Kind extends string = PlanAction> extends Range {
 }
 
 export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): Run[] {
-  const isIn = { summarize: walk(plan.summarize), evict: walk(plan.evict), mask: walk(plan.mask) };
-  const isProtected = new Set(plan.protected);
+  const summarized = seqsOf(plan.summarize);
+  const evicted = seqsOf(plan.evict);
+  const masked = seqsOf(plan.mask);
+  const kept = new Set(plan.protected);
   return groupRuns(entries, ({ seq, state }) => {
-    // Each of the three tests has to see every position, so none of them may be skipped.
-    const [summarized, evicted, masked] = [isIn.summarize(seq), isIn.evict(seq), isIn.mask(seq)];
-    return fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
+    if (evicted.has(seq)) return 'evict';
+    if (summarized.has(seq)) return 'summarize';
+    if (state === 'archived' || state === 'summarized') return 'gone';
+    if (masked.has(seq)) return 'mask';
+    return kept.has(seq) ? 'protect' : 'keep';
   });
+}
+
+function seqsOf(ranges: readonly Range[]): ReadonlySet<number> {
+  return new Set(ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, index) => from + index)));
 }
 
 /** @param hasGone true: both strips show the messages that are `gone` in the plan */
 export function presentRuns(entries: readonly StripEntry[], plan: readonly Run[], hasGone: boolean): Run<string>[] {
-  const isGone = walk(plan.filter(({ kind }) => kind === 'gone'));
-  const shown = hasGone ? entries : entries.filter(({ seq }) => !isGone(seq));
+  const gone = seqsOf(plan.filter(({ kind }) => kind === 'gone'));
+  const shown = hasGone ? entries : entries.filter(({ seq }) => !gone.has(seq));
   return groupRuns(shown, ({ state }) => state);
 }
 
@@ -71,31 +79,6 @@ function groupRuns<Kind extends string>(
     } else runs.push({ kind, from: seq, to: seq, messages: 1, tokens });
   }
   return runs;
-}
-
-interface Fate {
-  readonly summarized: boolean;
-  readonly evicted: boolean;
-  readonly masked: boolean;
-  readonly isProtected: boolean;
-  readonly state: string;
-}
-
-function fateOf({ summarized, evicted, masked, isProtected, state }: Fate): PlanAction {
-  if (evicted) return 'evict';
-  if (summarized) return 'summarize';
-  if (state === 'archived' || state === 'summarized') return 'gone';
-  if (masked) return 'mask';
-  return isProtected ? 'protect' : 'keep';
-}
-
-/** Returns a test of positions against the ranges. Each call has to pass a larger position than the call before. */
-function walk(ranges: readonly Range[]): (seq: number) => boolean {
-  let index = 0;
-  return (seq) => {
-    while ((ranges[index]?.to ?? Number.POSITIVE_INFINITY) < seq) index += 1;
-    return (ranges[index]?.from ?? Number.POSITIVE_INFINITY) <= seq;
-  };
 }
 
 export function sumRuns<Kind extends string>(runs: readonly Run<Kind>[]): ReadonlyMap<Kind, Sum> {
