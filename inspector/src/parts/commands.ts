@@ -3,7 +3,7 @@ export type ContextChange =
   | { readonly kind: 'rollback'; readonly turn: string }
   | { readonly kind: 'fork'; readonly version: number; readonly to: string };
 
-/** Ids need no quotes, because they consist of letters, digits, `_`, `.` and `-`. */
+/** Returns the shell command of a change. Ids need no quotes, because they consist of letters, digits, `_`, `.` and `-`. */
 export function commandOf(conversation: string, change: ContextChange): string {
   switch (change.kind) {
     case 'restore':

@@ -14,7 +14,7 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string | number;
 }
 
-/** The first column names the row. */
+/** The first cell of a row is its header, which a screen reader repeats for the other cells. */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (
     <div class="table-frame" role="region" aria-label={caption} tabIndex={0}>

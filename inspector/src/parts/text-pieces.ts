@@ -1,4 +1,4 @@
-/** Characters of a piece. A browser lays out this many in about a millisecond. */
+/** Maximum characters of a piece. A browser lays out this many in about a millisecond. */
 const PIECE = 4_000;
 
 /** Splits a text after line ends. A line that is longer than a piece is split inside. */

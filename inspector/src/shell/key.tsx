@@ -6,7 +6,7 @@ const ITEM = 'turnfold.key';
 /** Access key that every request carries. Empty for a server without keys. */
 export const accessKey = signal(sessionStorage.getItem(ITEM) ?? '');
 
-/** Why a key is asked for, in the words of the server. Undefined while no key is needed. */
+/** Error of the server about the key that the page sent. Empty if the page sent none. Undefined if no key is needed. */
 export const keyWanted = signal<string | undefined>(undefined);
 
 function saveKey(key: string): void {

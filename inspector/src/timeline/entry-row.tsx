@@ -33,7 +33,7 @@ const STATE_WORDS: Readonly<Partial<Record<OutlineEntry['state'], string>>> = {
   clipped: 'clipped',
 };
 
-/** Why the messages of a turn left the context when the turn was settled. */
+/** Reasons for which the messages of a turn leave the context when the turn is settled. */
 export const LEFT_WORDS: Readonly<Record<NonNullable<OutlineEntry['left']>, string>> = {
   refused: 'refused by the provider',
   too_large: 'too large for the model',
@@ -88,9 +88,7 @@ interface StateMarkProps {
   readonly isShown: boolean;
 }
 
-/**
- * Marks the state of a message. The mark of messages that left the context is quiet, because such messages are many.
- */
+/** Names the state of a message, in colour if the context still shows the message. Most messages of a long log left it. */
 function StateMark({ words, by, isShown }: StateMarkProps) {
   const text = by === undefined ? words : `${words} v${by}`;
   return isShown ? <Tag tone="accent">{text}</Tag> : <span class="row-state">{text}</span>;

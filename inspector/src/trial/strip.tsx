@@ -8,7 +8,7 @@ interface StripProps<Kind extends string> {
   readonly weigh: (run: Run<Kind>) => number;
 }
 
-/** Draws a bar. A list beside the bar says the same in words. */
+/** Draws runs of messages as a bar. A screen reader gets `summary` instead, and the list beside the bar. */
 export function Strip<Kind extends string>({ name, summary, runs, weigh }: StripProps<Kind>) {
   return (
     <div class="strip">

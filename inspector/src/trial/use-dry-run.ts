@@ -19,7 +19,9 @@ export interface DryRun {
 const NOTHING: DryRun = { plan: undefined, tookMs: 0, error: undefined, isRunning: true };
 
 /**
- * @param state if undefined, the hook plans nothing. When the log grows or the version changes, the hook plans again
+ * Asks the server for the plan of a compaction under `policy`. Asks again when the policy changes, the log grows or
+ * another version becomes live.
+ * @param state if undefined, the hook asks for nothing
  */
 export function useDryRun(
   conversation: string,

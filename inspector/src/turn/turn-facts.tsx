@@ -72,18 +72,13 @@ export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
   );
 }
 
-/** A turn fails after this many claims without progress. */
-const MOST_ATTEMPTS = 3;
-
 function Claim({ claim }: { readonly claim: NonNullable<TurnStepsAnswer['claim']> }) {
   const { attempts, leaseUntil } = claim;
   const leftMs = leaseUntil === undefined ? 0 : leaseUntil - Date.now();
   return (
     <>
       <Fact name="Attempt">
-        <span class="number">
-          {attempts} of {MOST_ATTEMPTS}
-        </span>
+        <span class="number">{attempts}</span>
       </Fact>
       {leaseUntil !== undefined && (
         <Fact name="Lease">{leftMs > 0 ? `${shortDuration(leftMs)} left` : 'has lapsed'}</Fact>

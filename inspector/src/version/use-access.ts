@@ -3,8 +3,8 @@ import type { Scope } from '../../../src/domain/access-key.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 
 /**
- * @returns why the caller may not change anything. Undefined if the caller may, or before the answer: the server then
- * decides
+ * @returns the reason why the caller may not change anything. Undefined if changes are allowed, or while the page waits
+ * for this answer. The server checks every change anyway
  */
 export function useRefusal(scope: Scope): string | undefined {
   const { value } = useAnswer<AccessAnswer>(['access']);
