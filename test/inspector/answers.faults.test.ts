@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { chromium, holdAnswer, useInspector } from './inspector-page.ts';
 
-describe.skipIf(chromium === undefined)('the inspector, when answers come late (skipped without Chromium)', () => {
+describe.skipIf(chromium === undefined)('answers of the server in the inspector (skipped without Chromium)', () => {
   const inspector = useInspector();
   let fixture: Fixture;
   beforeAll(async () => {
@@ -36,5 +36,16 @@ describe.skipIf(chromium === undefined)('the inspector, when answers come late (
     stream.release();
     await page.locator('.step-step').first().waitFor();
     await expect.poll(() => status.textContent()).toBe('');
+  });
+
+  test('a turn that runs alone for its fourth attempt is shown as such', async () => {
+    const { client } = fixture;
+    const { turn } = await client.enqueueTurn({ conversation: 'repeated', agent: 'talker', input: 'thank you' });
+    await client.result('repeated', turn, { waitMs: 60_000 });
+    const { page, go } = await inspector.open(client);
+    await page.route('**/steps', (route) => route.fulfill({ json: { steps: [], claim: { attempts: 4 } } }));
+    await go(`/c/repeated/t/${turn}`);
+    const attempt = page.locator('div', { has: page.getByText('Attempt', { exact: true }) }).last();
+    await expect.poll(() => attempt.textContent()).toBe('Attempt4');
   });
 });
