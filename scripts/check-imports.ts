@@ -9,11 +9,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { isInARoom, rules } from './rooms.ts';
 
+const FOLDERS = ['src', 'inspector/src'].filter((folder) => existsSync(folder));
 const CODE = /\.tsx?$/;
 
 async function cruiseSources(): Promise<ICruiseResult> {
   const { output } = await cruise(
-    ['src', 'inspector/src'].filter((folder) => existsSync(folder)),
+    FOLDERS,
     {
       validate: true,
       ruleSet: { forbidden: [...rules] },
@@ -27,12 +28,10 @@ async function cruiseSources(): Promise<ICruiseResult> {
 }
 
 function listSourceFiles(): string[] {
-  return ['src', 'inspector/src']
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => {
-      const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-      return entries.filter((entry) => CODE.test(entry)).map((entry) => `${folder}/${entry.replaceAll('\\', '/')}`);
-    });
+  return FOLDERS.flatMap((folder) => {
+    const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    return entries.filter((entry) => CODE.test(entry)).map((entry) => `${folder}/${entry.replaceAll('\\', '/')}`);
+  });
 }
 
 function findViolations(result: ICruiseResult, files: readonly string[]): string[] {
