@@ -18,7 +18,7 @@ function build(...chunks: readonly (readonly Piece[])[]): unknown[] {
 }
 
 describe('a builder of streamed tool calls', () => {
-  test('joins the pieces of numbered calls, also if they alternate', () => {
+  test('the builder of streamed tool calls joins the pieces of numbered calls, also if the pieces of two calls alternate', () => {
     const first = [
       { index: 0, id: 'a', name: 'read', text: '{"path"' },
       { index: 1, id: 'b', name: 'grep', text: '{"for"' },
@@ -33,13 +33,13 @@ describe('a builder of streamed tool calls', () => {
     ]);
   });
 
-  test('continues the last call with a piece that has neither a number nor an id', () => {
+  test('the builder of streamed tool calls adds a piece with neither a number nor an id to the last call', () => {
     expect(build([{ id: 'a', name: 'read', text: '{"path"' }], [{ text: ':"y"}' }])).toEqual([
       ['a', 'read', '{"path":"y"}'],
     ]);
   });
 
-  test('starts a call with a name after complete arguments, although the number stays 0', () => {
+  test('the builder of streamed tool calls starts a new call at a name after complete arguments, although the number stays 0', () => {
     const whole = { index: 0, name: 'read', text: '{"path":"y"}' };
     expect(build([whole], [whole])).toMatchObject([
       [expect.stringMatching(/^call_/), 'read', '{"path":"y"}'],
@@ -47,12 +47,12 @@ describe('a builder of streamed tool calls', () => {
     ]);
   });
 
-  test('drops `{}` before the arguments, which some gateways add', () => {
+  test('the builder of streamed tool calls drops `{}` before the arguments, which some gateways add', () => {
     const id = { index: 0, id: 'a', name: 'read' };
     expect(build([{ ...id, text: '{}' }], [{ ...id, text: '{"path":"y"}' }])).toEqual([['a', 'read', '{"path":"y"}']]);
   });
 
-  test('gives the second of two calls with one id an id of its own', () => {
+  test('the builder of streamed tool calls gives the second of two calls with the same id an id of its own', () => {
     const [first, second] = build([
       { index: 0, id: 'a', name: 'read', text: '{}' },
       { index: 1, id: 'a', name: 'read', text: '{}' },
@@ -61,7 +61,7 @@ describe('a builder of streamed tool calls', () => {
     expect(second[0]).toMatch(/^call_/);
   });
 
-  test('takes arguments that are no text for all arguments of the call', () => {
+  test('the builder of streamed tool calls accepts arguments that are an object, as the whole arguments of a call', () => {
     expect(build([{ index: 0, id: 'a', name: 'read', text: { path: 'y' } }])).toEqual([['a', 'read', '{"path":"y"}']]);
   });
 });

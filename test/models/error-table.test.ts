@@ -9,7 +9,7 @@ function repeated<Value>(values: readonly Value[]): Value[] {
 }
 
 describe('the table of provider errors', () => {
-  test('lists each code, each status and each description once', () => {
+  test('the table of provider errors lists each code, each status and each description once', () => {
     expect(repeated(ERROR_TABLE.flatMap(({ types = [] }) => types))).toEqual([]);
     expect(repeated(ERROR_TABLE.flatMap(({ statuses = [] }) => statuses))).toEqual([]);
     expect(repeated(ERROR_TABLE.map(({ words }) => words))).toEqual([]);
@@ -29,11 +29,11 @@ describe('the table of provider errors', () => {
     }
   });
 
-  test('teaches a form only for a request that the provider calls malformed', () => {
+  test('the table of provider errors names another form of request only for an error that calls the request malformed', () => {
     expect(ERROR_TABLE.filter(({ lesson, kind }) => lesson !== undefined && kind !== 'invalid')).toEqual([]);
   });
 
-  test('lets calls of other turns wait only for an error that passes', () => {
+  test('the table of provider errors lets calls of other turns wait only for an error that passes by itself', () => {
     expect(ERROR_TABLE.filter(({ isLimit, kind }) => isLimit === true && kind !== 'retry')).toEqual([]);
   });
 });

@@ -192,7 +192,7 @@ describe('an import of a chat history of aider', () => {
     'Read.',
   ];
 
-  test('keeps a heading of an answer in the answer', () => {
+  test('an import of a chat history of aider keeps a heading of an answer in the answer', () => {
     const [read] = readDocument(heading.join('\n'));
     expect(outline(read?.messages ?? [])).toEqual([
       { role: 'user', content: 'Plan it.' },
@@ -200,7 +200,7 @@ describe('an import of a chat history of aider', () => {
     ]);
   });
 
-  test('takes such a heading for a line of the user if an editor removed the spaces that tell them apart', () => {
+  test('an import of a chat history of aider reads a heading of an answer as a line of the user if an editor removed its trailing spaces', () => {
     const [read] = readDocument(heading.map((line) => line.trimEnd()).join('\n'));
     expect(outline(read?.messages ?? [])).toEqual([
       { role: 'user', content: 'Plan it.\nStep 1' },

@@ -20,17 +20,17 @@ describe('the view of an Anthropic body', () => {
     }),
   );
 
-  test('tells results from messages of a user', () => {
+  test('the view of an Anthropic body separates tool results from messages of a user', () => {
     expect(view.messages.map(({ author }) => author)).toEqual(['user', 'assistant', 'result', 'user', 'assistant']);
     expect(view.loopStart).toBe(4);
   });
 
-  test('pairs calls and results with their positions', () => {
+  test('the view of an Anthropic body lists calls and results with their positions', () => {
     expect(view.calls).toMatchObject([{ ...CALL, position: 1, answer: 1, input: { path: 'a' } }]);
     expect(view.results).toEqual([{ path: 'messages[2].content[0]', callId: 'c1', position: 2 }]);
   });
 
-  test('lists texts with their paths, also those of the system prompt and of results', () => {
+  test('the view of an Anthropic body lists texts with their paths, also those of the system prompt and of results', () => {
     expect(view.texts.map(({ path, position }) => [path, position])).toEqual([
       ['system[0]', -1],
       ['messages[0].content', 0],
@@ -39,11 +39,11 @@ describe('the view of an Anthropic body', () => {
     ]);
   });
 
-  test('lists cache breakpoints, but not null', () => {
+  test('the view of an Anthropic body lists cache breakpoints, but not a breakpoint of null', () => {
     expect(view.cacheMarks).toEqual(['system[0]']);
   });
 
-  test('keeps a block of an unknown type by its type', () => {
+  test('the view of an Anthropic body names a block of an unknown type by its type', () => {
     expect(view.blocks.at(-1)).toMatchObject({ type: 'other', kind: 'video', path: 'messages[4].content[0]' });
     expect(view.malformed).toEqual([]);
   });
@@ -64,24 +64,24 @@ describe('the view of a Chat Completions body', () => {
     }),
   );
 
-  test('takes a developer message for a system message, and a message without a role for malformed', () => {
+  test('the view of a Chat Completions body counts a developer message as a system message, and a message without a role as malformed', () => {
     const authors = ['system', 'user', 'assistant', 'result', 'assistant', 'user'];
     expect(view.messages.map(({ author }) => author)).toEqual(authors);
     expect(view.malformed).toMatchObject([{ path: 'messages[5].role' }]);
   });
 
-  test('reads arguments of a call from their JSON', () => {
+  test('the view of a Chat Completions body reads the arguments of a call from their JSON', () => {
     expect(view.calls).toMatchObject([{ ...CALL, path: 'messages[2].tool_calls[0]', input: { path: 'a' } }]);
     expect(view.untextedCalls).toEqual([]);
   });
 
-  test('states for each message whether it has content, calls, pictures and reasoning', () => {
+  test('the view of a Chat Completions body states for each message whether it has content, calls, pictures and reasoning', () => {
     expect(view.chat[1]).toMatchObject({ images: ['messages[1].content[0]'], hasContent: true });
     expect(view.chat[2]).toMatchObject({ hasContent: false, hasCalls: true, hasReasoning: false });
     expect(view.chat[4]).toMatchObject({ hasReasoning: true, hasOnlyDetails: true });
   });
 
-  test('lists custom tools', () => {
+  test('the view of a Chat Completions body lists custom tools', () => {
     expect(view.tools).toEqual([{ path: 'tools[0]', name: 'grep' }]);
   });
 });
@@ -102,23 +102,23 @@ describe('the view of a Responses body', () => {
     }),
   );
 
-  test('joins neighbouring items of the assistant to one answer', () => {
+  test('the view of a Responses body joins neighbouring items of the assistant into one answer', () => {
     expect(view.items.map(({ answer }) => answer)).toEqual([undefined, 1, 1, 1, undefined, 5]);
   });
 
-  test('lists only calls with a separate output', () => {
+  test('the view of a Responses body lists only calls whose output is an item of its own', () => {
     expect(view.calls).toMatchObject([{ ...CALL, position: 3, answer: 1, input: { path: 'a' } }]);
     expect(view.results).toEqual([{ path: 'input[4]', callId: 'c1', position: 4 }]);
   });
 
-  test('lists the tools inside a namespace', () => {
+  test('the view of a Responses body lists the tools inside a namespace', () => {
     expect(view.tools.map(({ path, name }) => [path, name])).toEqual([
       ['tools[0]', 'files'],
       ['tools[0].tools[0]', 'read'],
     ]);
   });
 
-  test('names a history that the server stored', () => {
+  test('the view of a Responses body names a history that the server stored', () => {
     expect(view.serverHistory).toEqual(['previous_response_id']);
     expect(view.usesReasoning).toBe(true);
   });
