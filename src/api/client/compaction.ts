@@ -16,14 +16,11 @@ import type { Methods } from '../contract/client.ts';
 import { readConversationName } from '../contract/names.ts';
 import { dryRunSchema } from '../contract/versions.ts';
 import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
-import { type InspectionPorts, readInspected } from './inspected-version.ts';
+import { type InspectionPorts, readInspected, readRecentContext } from './inspected-version.ts';
 import type { ClientPorts } from './ports.ts';
 
 export const compactionMethods = {
-  /**
-   * If a pass is open, the request joins it.
-   * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
-   */
+  /** Joins an open pass, if any. @throws not_found, conversation_forking, fork_abandoned, accepted_unsure */
   compact: async (ports, name) => {
     const conversation = readConversationName(name);
     return await request(ports, { conversation, reasons: ['manual'], ...namePass(ports) });
@@ -32,7 +29,7 @@ export const compactionMethods = {
   plan: async (ports, name, input = {}) => {
     const { policy: given } = parseInput(dryRunSchema, input);
     const { conversation, state, version } = await readInspected(ports, name, undefined);
-    const context = await ports.recentContexts.read(conversation, state, version.number);
+    const context = await readRecentContext(ports, conversation, state, version.number);
     if (context === undefined) throw noConversation(conversation);
     // Problems of the recorded policy are ignored, because a damaged record must not stop a dry run.
     const recorded = examinePolicy(state.requestFacts?.policy).policy;

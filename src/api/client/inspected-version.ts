@@ -19,7 +19,7 @@ export interface ReportSource {
 }
 
 export interface InspectionPorts extends ClientPorts {
-  readonly recentContexts: RecentContexts;
+  readonly recentContexts: RecentValues<RecentContext | undefined>;
   readonly recentFates: RecentValues<readonly EntryFate[]>;
   readonly recentCategories: RecentValues<readonly CategorySize[]>;
   readonly recentReports: RecentValues<CompactionReport>;
@@ -33,11 +33,11 @@ export interface InspectionPorts extends ClientPorts {
 export function withRecent(ports: ClientPorts): InspectionPorts {
   return {
     ...ports,
-    recentContexts: new RecentContexts(ports),
-    recentFates: new RecentValues(64),
-    recentCategories: new RecentValues(64),
-    recentReports: new RecentValues(16),
-    recentFrames: new RecentValues(16),
+    recentContexts: new RecentValues(CONTEXT_LIMITS),
+    recentFates: new RecentValues({ values: 64 }),
+    recentCategories: new RecentValues({ values: 64 }),
+    recentReports: new RecentValues({ values: 16 }),
+    recentFrames: new RecentValues({ values: 16 }),
     recentCounts: new WeakMap(),
     recentThinking: new WeakMap(),
     readEvidence: keepLastEvidence(),
@@ -52,7 +52,7 @@ export interface InspectedVersion {
   readonly key: string;
 }
 
-/** @param number of a kept version. Undefined: the live version @throws not_found, version_gone */
+/** @param number Kept version to read. Undefined: the live version. @throws not_found, version_gone */
 export async function readInspected(
   ports: ClientPorts,
   name: ConversationName,
@@ -66,32 +66,68 @@ export async function readInspected(
   return { conversation, state, version, key: `${prefixOf(conversation)}${state.incarnation}/${wanted}` };
 }
 
+interface CacheLimits<Value> {
+  readonly values: number;
+  /** Limit of all values together, as `bytesOf` counts them. */
+  readonly bytes?: number;
+  readonly bytesOf?: (value: Value) => number;
+}
+
 /** Keeps the values that were used last. Callers share a computation in progress. */
 class RecentValues<Value> {
-  readonly #most: number;
-  readonly #kept = new Map<string, Promise<Value>>();
+  readonly #limits: Required<CacheLimits<Value>>;
+  /** The value that was used last comes last. */
+  readonly #kept = new Map<string, { readonly value: Promise<Value>; bytes: number }>();
+  #bytes = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limits: CacheLimits<Value>) {
+    this.#limits = { bytes: 0, bytesOf: () => 0, ...limits };
   }
 
   async get(key: string, compute: () => Promise<Value>): Promise<Value> {
-    const known = this.#kept.get(key);
-    const value = known ?? compute();
+    const kept = this.#kept.get(key) ?? { value: compute(), bytes: 0 };
     this.#kept.delete(key);
-    this.#kept.set(key, value);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > this.#most && oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.set(key, kept);
     try {
-      return await value;
+      const value = await kept.value;
+      // A value that was forgotten during its computation is not kept.
+      if (this.#kept.get(key) === kept) this.#weigh(key, this.#limits.bytesOf(value));
+      return value;
     } catch (error) {
-      if (this.#kept.get(key) === value) this.#kept.delete(key);
+      if (this.#kept.get(key) === kept) this.#drop(key);
       throw error;
     }
   }
 
+  /** Removes a value whose key starts with the prefix, and returns it. */
+  async take(prefix: string): Promise<Value | undefined> {
+    const [key, kept] = this.#kept.entries().find(([name]) => name.startsWith(prefix)) ?? [];
+    if (key !== undefined) this.#drop(key);
+    return await kept?.value.catch(() => undefined);
+  }
+
   forget(prefix: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#drop(key);
+  }
+
+  #weigh(key: string, bytes: number): void {
+    const kept = this.#kept.get(key);
+    const { values, bytes: most } = this.#limits;
+    if (kept === undefined || bytes > most) {
+      this.#drop(key);
+      return;
+    }
+    this.#bytes += bytes - kept.bytes;
+    kept.bytes = bytes;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= values && this.#bytes <= most) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
+    this.#kept.delete(key);
   }
 }
 
@@ -103,96 +139,55 @@ interface RecentContext {
   readonly bytes: number;
 }
 
+/** A context of 10,000 messages has about 15 MB. */
+const CONTEXT_LIMITS: CacheLimits<RecentContext | undefined> = {
+  values: 16,
+  bytes: 64_000_000,
+  bytesOf: (context) => context?.bytes ?? Number.POSITIVE_INFINITY,
+};
+
 type Position = Pick<ConversationState, 'incarnation' | 'head' | 'size'>;
 
-const MAX_CONTEXTS = 16;
-/** A context of 10,000 messages has about 15 MB. */
-const MAX_BYTES = 64_000_000;
+/** Reads a context. If an earlier context of the version is kept, reads only the log entries since then. */
+export async function readRecentContext(
+  { contexts, recentContexts }: InspectionPorts,
+  conversation: ConversationRef,
+  state: Position,
+  number: number,
+): Promise<RecentContext | undefined> {
+  const prefix = `${prefixOf(conversation)}${state.incarnation}/${number}/`;
+  return await recentContexts.get(`${prefix}${state.head}`, async () => {
+    const known = await recentContexts.take(prefix);
+    const extended = known && (await extendContext(contexts, conversation, known, state));
+    return extended ?? (await loadContext(contexts, conversation, number, state));
+  });
+}
 
-/** Keeps contexts that were read. If the log has grown since, only its new entries are read. */
-class RecentContexts {
-  readonly #ports: Pick<ClientPorts, 'contexts'>;
-  /** The context that was read last comes last. */
-  readonly #kept = new Map<string, RecentContext>();
-  readonly #reading = new Map<string, Promise<RecentContext | undefined>>();
-  #bytes = 0;
+async function extendContext(
+  contexts: ClientPorts['contexts'],
+  conversation: ConversationRef,
+  known: RecentContext,
+  { head, size: { headTotal } }: Position,
+): Promise<RecentContext | undefined> {
+  if (head <= known.head) return head === known.head ? known : undefined;
+  const added = await contexts.readLog(conversation, [{ from: known.head + 1, to: head }]);
+  const [first] = added;
+  const isNext = first !== undefined && isSame(first.total, addWeights(known.headTotal, first));
+  if (!isNext || added.length < head - known.head) return undefined;
+  const items = [...known.items, ...added.map(toItem)];
+  return { ...known, head, headTotal: added.at(-1)?.total ?? headTotal, items, bytes: known.bytes + sumBytes(added) };
+}
 
-  constructor(ports: Pick<ClientPorts, 'contexts'>) {
-    this.#ports = ports;
-  }
-
-  async read(conversation: ConversationRef, state: Position, version: number): Promise<RecentContext | undefined> {
-    const key = `${prefixOf(conversation)}${state.incarnation}/${version}`;
-    const readKey = `${key}/${state.head}`;
-    const shared = this.#reading.get(readKey);
-    if (shared !== undefined) return await shared;
-    const reading = this.#extendOrLoad(conversation, version, { state, known: this.#kept.get(key) });
-    this.#reading.set(readKey, reading);
-    try {
-      const context = await reading;
-      // An erase removes the read from `#reading`. A context that was read during the erase is not kept.
-      if (this.#reading.get(readKey) === reading) this.#keep(key, context);
-      return context;
-    } finally {
-      if (this.#reading.get(readKey) === reading) this.#reading.delete(readKey);
-    }
-  }
-
-  forget(prefix: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#drop(key);
-    for (const key of this.#reading.keys()) if (key.startsWith(prefix)) this.#reading.delete(key);
-  }
-
-  async #extendOrLoad(
-    conversation: ConversationRef,
-    version: number,
-    { state, known }: { readonly state: Position; readonly known: RecentContext | undefined },
-  ): Promise<RecentContext | undefined> {
-    const extended = known && (await this.#extend(conversation, known, state));
-    return extended ?? (await this.#load(conversation, version, state));
-  }
-
-  async #extend(
-    conversation: ConversationRef,
-    known: RecentContext,
-    { head, size: { headTotal } }: Position,
-  ): Promise<RecentContext | undefined> {
-    if (head < known.head) return undefined;
-    if (head === known.head) return known;
-    const added = await this.#ports.contexts.readLog(conversation, [{ from: known.head + 1, to: head }]);
-    const [first] = added;
-    const isNext = first !== undefined && isSame(first.total, addWeights(known.headTotal, first));
-    if (!isNext || added.length < head - known.head) return undefined;
-    const items = [...known.items, ...added.map(toItem)];
-    return { ...known, head, headTotal: added.at(-1)?.total ?? headTotal, items, bytes: known.bytes + sumBytes(added) };
-  }
-
-  async #load(
-    conversation: ConversationRef,
-    number: number,
-    { head, size: { headTotal } }: Position,
-  ): Promise<RecentContext | undefined> {
-    const source = await this.#ports.contexts.readContext(conversation, { version: number, head });
-    if (source === undefined) return undefined;
-    const { version, items } = await eventLoopShare.run(buildInSlices(source));
-    return { version, head, headTotal, items, bytes: sumBytes(items) };
-  }
-
-  #keep(key: string, context: RecentContext | undefined): void {
-    this.#drop(key);
-    if (context === undefined || context.bytes > MAX_BYTES) return;
-    this.#kept.set(key, context);
-    this.#bytes += context.bytes;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= MAX_CONTEXTS && this.#bytes <= MAX_BYTES) break;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
-    this.#kept.delete(key);
-  }
+async function loadContext(
+  contexts: ClientPorts['contexts'],
+  conversation: ConversationRef,
+  number: number,
+  { head, size: { headTotal } }: Position,
+): Promise<RecentContext | undefined> {
+  const source = await contexts.readContext(conversation, { version: number, head });
+  if (source === undefined) return undefined;
+  const { version, items } = await eventLoopShare.run(buildInSlices(source));
+  return { version, head, headTotal, items, bytes: sumBytes(items) };
 }
 
 export function prefixOf({ tenant, id }: ConversationRef): string {

@@ -37,7 +37,13 @@ import type { Methods } from '../contract/client.ts';
 import { type Breakdown, breakdownInputSchema, outlineInputSchema, reportInputSchema } from '../contract/inspection.ts';
 import { noConversation } from './client-errors.ts';
 import { readAgentSnapshot } from './contexts.ts';
-import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
+import {
+  type InspectedVersion,
+  type InspectionPorts,
+  type ReportSource,
+  readInspected,
+  readRecentContext,
+} from './inspected-version.ts';
 
 export const inspectionMethods = {
   /** @throws invalid_input, not_found, version_gone */
@@ -141,7 +147,7 @@ function readProviderTokens({ anchor, version, headTotal }: SizeRecord): number 
 
 async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion): Promise<CategorySize[]> {
   const { conversation, state, version } = inspected;
-  const context = await ports.recentContexts.read(conversation, state, version.number);
+  const context = await readRecentContext(ports, conversation, state, version.number);
   if (context === undefined) throw noConversation(conversation);
   const snapshot = await readAgentSnapshot(ports, conversation, version);
   const system = snapshot?.system ?? (await ports.contexts.readSystem(conversation)) ?? '';
