@@ -11,17 +11,17 @@ const START: StreamPosition = { seq: 0, step: 0, version: 0 };
 const FIRST_ENTRY = '0-0';
 
 /**
- * Computes the parts that a reader of a turn still needs, from two sources. The log has every recorded message, but only
- * once its step is complete. The stream has the pieces while the model writes, but pieces may be lost, repeated, or of a
- * model call that failed.
+ * Computes the parts that a reader of a turn still needs, from two sources. The log has every recorded message, but
+ * only once its model step is complete. The stream has the pieces while the model writes, but pieces may be lost,
+ * repeated, or of a model call that failed.
  *
  * So pieces are a preview, and the log decides. Each log entry completes the message that its pieces began, and at the
  * end the reader has the messages of the log (invariant I18). If the pieces belong to another model call than the
  * recorded one, a `restart` takes them back.
  *
  * A reader that comes back names its position in the log, because pieces behind a position in the stream may be gone.
- * For the open message, the position has counts and a hash (`stream-position.ts`). With them the reader gets the rest of
- * a message, or a `restart` if another text was recorded.
+ * For the open message, the position has counts and a hash (`stream-position.ts`). With them the reader gets the rest
+ * of a message, or a `restart` if another text was recorded.
  *
  * `read` takes a page through three methods. `#addBatch` collects pieces in a `LiveMessage`. `#addLive` sends the part
  * of this message that the reader lacks. `#seal` completes it from the log.

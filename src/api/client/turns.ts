@@ -79,7 +79,9 @@ export const turnMethods = {
     const { after, ...query } = parseInput(waitingInputSchema, input);
     const position = after === undefined ? undefined : readWaitingCursor(after);
     const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
-    return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
+    if (next === undefined) return { turns: items };
+    const { tenant, id } = next.conversation;
+    return { turns: items, next: [tenant, next.for, id, next.turn].join('/') };
   },
   failedTurns: async (ports, input = {}) => {
     const { since = 0, ...query } = parseInput(failedSchema, input);
@@ -157,10 +159,6 @@ function describeStep(name: Pick<TurnStep, 'step' | 'call'>, record: StepRecord,
     ...(before !== undefined && { tookMs: Math.max(0, at - before) }),
     ...record.seqs,
   };
-}
-
-function writeWaitingCursor({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
-  return [tenant, kind, id, turn].join('/');
 }
 
 const waitingCursor = z.tuple([idSchema, z.enum(ANSWER_KINDS), idSchema, idSchema]);

@@ -176,7 +176,7 @@ export interface EnqueueInput {
    * the message goes into the running turn before its next model call, and both turns end with the same answer.
    */
   readonly onBusy?: OnBusy | undefined;
-  /** Turn for which `interrupt`, `rollback` or `steer` is meant (any). If another is first, the new turn is enqueued. */
+  /** Turn for which `interrupt`, `rollback` or `steer` is meant (any). If another is first, the new one is enqueued. */
   readonly busyTurn?: string | undefined;
   /** Time from acceptance or due time after which the turn fails with `turn_timeout`, in ms. */
   readonly deadlineMs?: number | undefined;

@@ -19,8 +19,8 @@ export interface AppendInput {
   readonly tenant?: string | undefined;
   readonly agent: string;
   /**
-   * At most 5,000 messages, oldest first, in the format of turnfold, OpenAI, Anthropic, the AI SDK, LangChain or Ollama.
-   * Earlier calls without a result are closed.
+   * At most 5,000 messages, oldest first, in the format of turnfold, OpenAI, Anthropic, the AI SDK, LangChain or
+   * Ollama. Earlier calls without a result are closed.
    */
   readonly messages: readonly (MessageInput | ForeignMessage)[];
   /** Id under which a repeated call changes nothing. */

@@ -7,11 +7,11 @@ import { idSchema } from '../../domain/ids.ts';
  * of the HTTP client, and the `operationId`.
  *
  * All that can be derived follows from the row: the route (`http/routes.ts`), the OpenAPI document (`http/openapi.ts`)
- * and the method of the HTTP client (`http-client/requests.ts`). So a plain read needs a row and a function in `client`.
- * Where an answer over HTTP differs from what the method returns, the row says how, and both sides read the row.
+ * and the method of the HTTP client (`http-client/requests.ts`). A plain read needs a row and a function in `client`.
+ * An answer over HTTP may differ from what the method returns. The row says how, and both sides read the row.
  *
- * Types of inputs follow from the schemas. Types of answers stand beside the rows, because the schema of an answer allows
- * further fields, and a derived type would allow them, too.
+ * Types of inputs follow from the schemas. Types of answers stand beside the rows, because the schema of an answer
+ * allows further fields, and a derived type would allow them, too.
  *
  * The arguments of a method are the parameters of the path, in their order, and then one object with all other fields.
  * An operation whose path names no conversation takes `tenant` in that object.
@@ -50,7 +50,7 @@ export interface Operation {
   readonly member?: string;
   /** Field of the body that the method does not return, because its caller knows the value. */
   readonly onlyInBody?: 'conversation' | 'format';
-  /** Where the result has a tenant and the body has none: the result itself, or each entry of this list. */
+  /** Part of the method's result that has a tenant, which the body leaves out: the result, or the entries of a list. */
   readonly tenantless?: 'body' | 'conversations' | 'turns';
 }
 

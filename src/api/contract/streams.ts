@@ -6,8 +6,8 @@ import type { TurnPart } from './turn-parts.ts';
 
 export interface StreamMethods {
   /**
-   * Streams a turn from its start or behind a part. The text equals the log, however late or often the caller reads. The
-   * last part is the settled turn. Throws the signal's reason once the signal aborts.
+   * Streams a turn from its start or behind a part. The text equals the log, however late or often the caller reads.
+   * The last part is the settled turn. Throws the signal's reason once the signal aborts.
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnPart>;
   /**

@@ -12,9 +12,7 @@ export interface HttpClientOptions {
   readonly deadlineMs?: number;
   /** Time in which the server must answer, in ms (30,000). A call that waits for a result may take longer. */
   readonly answerMs?: number;
-  /**
-   * Time without a byte after which a stream connects again, in ms (45,000). A server sends a byte at least every 15 s.
-   */
+  /** Time without a byte after which a stream connects again, in ms (45,000). A server sends one every 15 s. */
   readonly silentMs?: number;
   /** Sends the requests (default: `fetch` of the runtime), e.g. through a proxy or with a client certificate. */
   readonly fetch?: typeof fetch;

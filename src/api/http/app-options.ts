@@ -120,10 +120,7 @@ export interface HttpAppOptions extends AccessOptions, Partial<Pick<ServerFacts,
   readonly limits?: HttpLimits;
   /** Protocols beside the routes. They use the same callers. */
   readonly protocols?: readonly MountedProtocol[];
-  /**
-   * Reads the state of workers and queues, as `Fleet` in the OpenAPI document. Absent: `/v1/fleet` answers
-   * `not_offered`.
-   */
+  /** Reads the state of workers and queues, as `Fleet` in the document. Absent: `/v1/fleet` answers `not_offered`. */
   readonly fleet?: () => Promise<object>;
   /** Receives each answered request. */
   readonly onRequest?: (request: AnsweredRequest) => void;

@@ -8,9 +8,7 @@ export const TENANT_HEADER = 'turnfold-tenant';
 
 export interface Caller {
   readonly tenant: string;
-  /**
-   * Rights of the caller. `admin` includes the others. Without the right of its route, a request gets the status 403.
-   */
+  /** Rights of the caller. `admin` includes the others. A request without the right of its route gets 403. */
   readonly scopes: readonly Scope[];
 }
 

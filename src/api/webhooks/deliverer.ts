@@ -166,7 +166,7 @@ export class Deliverer {
     const { url, secret } = status.webhook;
     const body = writeWebhookBody(name, event, delivery);
     const id = webhookMessageId(conversation, event.id);
-    const headers = signWebhook(secret, { id, timestamp: Math.floor(clock.now() / 1_000), body });
+    const headers = signWebhook(secret, id, Math.floor(clock.now() / 1_000), body);
     const startedAt = clock.now();
     const outcome = await sender.send({ url, headers, body, signal: this.#stopping.signal });
     const scope = { ...nameConversation(conversation), webhook, event: name };
@@ -196,14 +196,8 @@ export class Deliverer {
   }
 }
 
-interface SignedMessage {
-  readonly id: string;
-  readonly timestamp: number;
-  readonly body: string;
-}
-
 /** Signs a request as Standard Webhooks requires: HMAC-SHA256 of `id.time.body`. */
-function signWebhook(secret: string, { id, timestamp, body }: SignedMessage): Record<string, string> {
+function signWebhook(secret: string, id: string, timestamp: number, body: string): Record<string, string> {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };

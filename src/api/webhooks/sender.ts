@@ -9,8 +9,8 @@ interface WebhookRequest {
 }
 
 /**
- * `isFinal`: the receiver wants no more requests. `why` has no part of the response, or a person who adds webhooks could
- * read from services that only workers reach.
+ * `isFinal`: the receiver wants no more requests. `why` has no part of the response, because a person who adds webhooks
+ * could read from services that only workers reach.
  */
 export type SendOutcome =
   | { readonly status: 'delivered' }

@@ -139,7 +139,7 @@ async function findAnswers(
   throw fieldError('conversation_busy', 'threadId', why);
 }
 
-/** Refuses a resume that answers only some open interrupts. One that answers none may be a repeated one. */
+/** Refuses a resume that answers only some open interrupts. A resume that answers none may be a repeated one. */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
   if (waiting?.for !== 'approval') return;
   const open = undecided(waiting.calls);
@@ -163,13 +163,13 @@ async function readNewInput(
   request: RunRequest,
   answered: string | undefined,
 ): Promise<string | undefined> {
-  const { messages } = request;
+  const { threadId, messages } = request;
   const seen = answered ?? findSeenTurn(messages);
   const { texts, firstNew, isBehindTurn } = readThreadTexts(messages, seen);
   const last = texts.length - 1;
   if (firstNew > last) return undefined;
   if (answered === undefined && firstNew === last) return texts[last];
-  const known = findKnown(texts, await readKnownTexts(backend, request, { seen, isBehindTurn }));
+  const known = findKnown(texts, await readKnownTexts(backend, threadId, seen, isBehindTurn));
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
     // A run without answers is sent for its last message. If an earlier one has the same text, the person asks again.
@@ -183,17 +183,15 @@ function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
   return last && turnOf(last.id);
 }
 
-interface Seen {
-  readonly seen: string | undefined;
-  /** True if the front-end has messages of the turn. The turn's input is then not among the new texts. */
-  readonly isBehindTurn: boolean;
-}
-
-/** Reads the user's texts of earlier runs: in the log from the turn on, and in turns that no worker has claimed. */
+/**
+ * Reads the user's texts of earlier runs: in the log from the turn on, and in turns that no worker has claimed.
+ * @param isBehindTurn true: without the input of the turn itself
+ */
 async function readKnownTexts(
   backend: Backend,
-  { threadId }: RunRequest,
-  { seen, isBehindTurn }: Seen,
+  threadId: string,
+  seen: string | undefined,
+  isBehindTurn: boolean,
 ): Promise<string[]> {
   // Open turns are read first, so that a turn that begins between the two reads is in the log.
   const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });

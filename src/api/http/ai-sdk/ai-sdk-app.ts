@@ -25,9 +25,7 @@ import { stopChat } from './stop-chat.ts';
 import type { ChatTurn } from './turn-names.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
-  /**
-   * AI SDK of the pages (6). The header `x-ai-sdk-version` overrides it. 5 has no approvals, only 7 takes text back.
-   */
+  /** AI SDK of the pages (6), unless the header `x-ai-sdk-version` names another. 5 has no approvals. */
   readonly sdkVersion?: SdkVersion;
   /** How long after its end a page that resumes still gets a turn, in ms (default 10,000). 0: only open turns. */
   readonly replayMs?: number;
@@ -36,10 +34,7 @@ export interface AiSdkOptions extends FrontEndOptions {
 const REPLAY_MS = 10_000;
 const FRAMES = { headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
 
-/**
- * Routes for `useChat`, to be mounted in a server.
- * @throws invalid_config without `authenticate`
- */
+/** Routes for `useChat`, to be mounted in a server. @throws invalid_config without `authenticate` */
 export function aiSdkApp(options: AiSdkOptions): Hono {
   return guardApp(openChat(options), aiSdkRoutes, options);
 }

@@ -35,6 +35,8 @@ const messageSchema = z.looseObject({
   parts: boundedList(partSchema, MAX_PARTS),
 });
 
+const { $schema: _dialect, ...describedMessage } = z.toJSONSchema(messageSchema, { io: 'input' });
+
 /** Messages are validated when they are read. The list only documents them. */
 const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
   description:
@@ -43,7 +45,7 @@ const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
     type: 'array',
     minItems: 1,
     maxItems: MAX_MESSAGES,
-    items: omitDialect(z.toJSONSchema(messageSchema, { io: 'input' })),
+    items: describedMessage as object,
   },
 });
 
@@ -212,10 +214,6 @@ function readResult({ state, output, errorText = 'the tool failed' }: Part): Cal
   if (state === 'output-error') return { content: errorText, isError: true };
   if (state !== 'output-available') return undefined;
   return { content: typeof output === 'string' ? output : JSON.stringify(output ?? null) };
-}
-
-function omitDialect({ $schema: _, ...schema }: { $schema?: string }): object {
-  return schema;
 }
 
 function readField(value: unknown, name: 'id' | 'role'): unknown {

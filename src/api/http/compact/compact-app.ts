@@ -81,9 +81,13 @@ async function compact(
   const { kept, open, messages } = request;
   // Clients name the model of their agent, for which this server may have no summarizer.
   const model = Object.hasOwn(summarizers, request.model) ? request.model : STRUCTURAL;
-  const before = countTokens([...messages.map(textOf), ...[...kept, ...open].map(textOfItem)]);
+  const before = countTokens([
+    ...messages.map(({ content, toolCalls = [] }) => content + toolCalls.map((call) => call.arguments).join('')),
+    ...[...kept, ...open].map(({ content, arguments: written = '' }) => readItemText(content) + written),
+  ]);
   const text = messages.length === 0 ? '' : await writeSummary({ ...request, model }, summarizers, signal);
-  const output = [...kept.map(writeKept), ...(text === '' ? [] : [writeItem(request, text)]), ...open.map(writeOpen)];
+  const calls = open.map((item) => ({ id: `fc_${randomUUID()}`, status: 'completed', ...item }));
+  const output = [...kept.map(writeKept), ...(text === '' ? [] : [writeItem(request, text)]), ...calls];
   const usage = writeUsage({ inputTokens: before, outputTokens: text === '' ? 0 : Math.round(estimateTokens(text)) });
   const createdAt = Math.floor(Date.now() / 1_000);
   const response = { id: `resp_${randomUUID()}`, object: 'response.compaction', created_at: createdAt, model };
@@ -131,10 +135,6 @@ function writeKept(item: CompactItem): object {
   return { id: `msg_${randomUUID()}`, status: 'completed', ...item, content: listed };
 }
 
-function writeOpen(item: CompactItem): object {
-  return { id: `fc_${randomUUID()}`, status: 'completed', ...item };
-}
-
 const SAMPLE_CHARS = 20_000;
 
 /** Estimates from the starts of all texts. An exact count would take longer than the summary. */
@@ -143,12 +143,4 @@ function countTokens(texts: readonly string[]): number {
   const each = Math.ceil(SAMPLE_CHARS / Math.max(1, texts.length));
   const sample = texts.map((text) => text.slice(0, each)).join('\n');
   return Math.round((estimateTokens(sample) * chars) / Math.max(1, sample.length));
-}
-
-function textOf({ content, toolCalls = [] }: Message): string {
-  return content + toolCalls.map((call) => call.arguments).join('');
-}
-
-function textOfItem({ content, arguments: written = '' }: CompactItem): string {
-  return readItemText(content) + written;
 }

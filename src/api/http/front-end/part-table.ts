@@ -6,13 +6,13 @@ import type { PiecePart, TurnPart } from '../../client/index.ts';
  *
  * A model step begins with its first piece (`enterStep`) and ends when another step begins, or the turn ends or waits
  * (`finishStep`). Within a step, text and reasoning are open until a call follows them. A `restart` takes the open step
- * back, because another model call was recorded for it. A restart of an earlier step means that a failover lost messages
- * that the front-end has, so the table ends with an error. A wait for answers ends the response of every protocol: the
- * front-end answers with a new request.
+ * back, because another model call was recorded for it. A restart of an earlier step means that a failover lost
+ * messages that the front-end has, so the table ends with an error. A wait for answers ends the response in every
+ * protocol: the front-end answers with a new request.
  *
- * That request continues the turn, so its response must not repeat what the front-end has. The table skips the steps
- * before it (`addKnown`). Their number is given (`knownSteps`), or it is the step that made an answered call. The turn is
- * read from its start in both cases, so a table needs no state of an earlier response, and any server can continue.
+ * That request continues the turn, and its response must not repeat what the front-end has. So the table skips the
+ * steps before (`addKnown`): up to a given number (`knownSteps`), or up to the step that made an answered call. The turn
+ * is read from its start in both cases. A table needs no state of an earlier response, and any server can continue.
  */
 
 export type Mode = PiecePart['type'];

@@ -78,15 +78,13 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
 
 /** Refuses system messages behind the agent's last item, because none can follow open calls. */
 function checkEcho(history: readonly PlacedInput[]): void {
-  const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
+  const isOfAgent = ({ item }: PlacedInput): boolean =>
+    item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
+  const first = history.findLastIndex(isOfAgent) + 1;
   const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
   if (other === undefined) return;
   const why = 'a request that answers calls may add messages of the user only';
   throw fieldError('invalid_input', other.at, why);
-}
-
-function isOfAgent(item: PlacedInput['item']): boolean {
-  return item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
 }
 
 async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
@@ -150,8 +148,8 @@ interface Answered {
 }
 
 /**
- * Finds the turn that waits for one of the calls, or else the turn that made one of the new calls: an earlier request
- * answered it. Outputs of other calls belong to the history.
+ * Finds the turn that waits for one of the calls. If none does, an earlier request answered them, and this function finds
+ * the turn that made one of the new calls. Outputs of other calls belong to the history.
  */
 async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
   const { answers, newCalls, endsWithAnswers } = request;

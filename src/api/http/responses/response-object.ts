@@ -80,6 +80,7 @@ const UNUSED = {
 export function writeResponse(facts: ResponseFacts, { status, output, view, block }: ResponseState): object {
   const { name, agent, createdAt, background, previous } = facts;
   const { failure, answer, usage, settledAt } = view ?? {};
+  const reason = answer?.end === 'refusal' ? 'content_filter' : 'max_output_tokens';
   return {
     ...UNUSED,
     id: writeResponseId(name),
@@ -94,7 +95,7 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
     output,
     ...(block !== undefined && { metadata: writeBlock(name, block) }),
     error: failure === undefined ? null : { code: failure.code, message: failure.message },
-    incomplete_details: status === 'incomplete' ? { reason: readIncomplete(answer?.end) } : null,
+    incomplete_details: status === 'incomplete' ? { reason } : null,
     usage: usage === undefined ? null : writeUsage(usage),
   };
 }
@@ -112,10 +113,6 @@ function writeBlock(
     waits_for: waiting.for,
     open_calls: open.map(nameWaitingCall).join(' ').slice(0, VALUE_LENGTH),
   };
-}
-
-function readIncomplete(end: string | undefined): string {
-  return end === 'refusal' ? 'content_filter' : 'max_output_tokens';
 }
 
 export function writeUsage({
