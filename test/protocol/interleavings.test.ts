@@ -9,7 +9,7 @@ import { exploreScenario, SCENARIOS } from './scenarios.ts';
 const ONE_OF_EACH: Faults = { lostWakes: 1, lostReplies: 1, deaths: 1, lapses: 1, gone: 1, all: 5 };
 const NO_LIMIT = { maxSteps: Number.POSITIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY };
 const SEED = 20_261_121;
-const WALKS = countRuns(100);
+const WALKS = countRuns(200);
 
 /** Scenarios with more than 10,000 states without a fault. Random walks cover them here, and `npm run protocol` all states. */
 const LARGE: ReadonlySet<string> = new Set(['two turns and a soft pass', 'a turn and a pass with two children']);
