@@ -22,10 +22,10 @@ interface SchemaFields {
 }
 
 describe.each(WIRE_FORMATS)('over %s', (format) => {
-  async function summarize(provider: Provider, abilities: ModelAbilities = {}) {
+  async function summarize(provider: Provider, abilities: ModelAbilities = {}, callTimeoutMs = 30_000) {
     const counter = await loadTokenCounter('o200k_base');
     const model = connect(format, provider, { profile: { ...PROFILE, abilities } });
-    const summarizer = createModelSummarizer({ model, counter, clock: { now: () => 0 }, callTimeoutMs: 1_000 });
+    const summarizer = createModelSummarizer({ model, counter, clock: { now: () => 0 }, callTimeoutMs });
     const signal = new AbortController().signal;
     return summarizer.summarize({ range: { from: 11, to: 16 }, messages: HISTORY, maxTokens: 400, signal });
   }
@@ -61,7 +61,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
   it(`the model summarizer stops at its timeout if a ${format} model sends nothing`, async () => {
     const silent: Fault = { fault: 'hang' };
     await using provider = await startProvider({ answers: [silent] });
-    expect(await summarize(provider)).toMatchObject({
+    expect(await summarize(provider, {}, 1_000)).toMatchObject({
       status: 'failed',
       why: expect.stringMatching(/did not answer within/),
     });
