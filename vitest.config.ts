@@ -7,22 +7,6 @@ const gateFiles = ['test/gates/**/*.test.ts'];
 const domainFiles = ['test/domain/**/*.test.ts'];
 const filesOf = (folders: readonly string[]): string[] => folders.map((folder) => `test/${folder}/**/*.test.ts`);
 
-/** Folders without I/O and without state of the process: their files share a process, which halves their time. */
-const pureFiles = filesOf([
-  'cli-offline',
-  'compact',
-  'evaluation',
-  'ladder',
-  'histories',
-  'models/structural',
-  'models/summarizer',
-  'provider',
-  'redis',
-  'tokens',
-  'wire',
-  'workers',
-]);
-
 /** Tests of these folders talk to a real Redis. `test/setup/redis.ts` starts it and provides `redisUrl`. */
 const integrationFiles = filesOf([
   'store',
@@ -103,30 +87,25 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'pure', include: pureFiles, exclude: faultFiles, isolate: false },
-      },
-      {
-        extends: true,
         // Whatever is not named elsewhere is a unit test, so that no folder of test/ is left out of every project.
         test: {
           name: 'unit',
           include: [allFiles],
-          exclude: [...domainFiles, ...pureFiles, ...integrationFiles, ...gateFiles, ...faultFiles],
-          // Loading the packages of providers once for each file took half of the time.
+          exclude: [...domainFiles, ...integrationFiles, ...gateFiles, ...faultFiles],
+          // Files share a process: to load sources and packages once for each file took half of the time.
           isolate: false,
-          sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
-        test: { name: 'gates', include: gateFiles, exclude: faultFiles, sequence: { groupOrder: 1 } },
+        test: { name: 'gates', include: gateFiles, exclude: faultFiles },
       },
       {
         extends: true,
         test: {
           name: 'integration',
           // After the rest, so that leases and locks do not compete with compilers for two cores.
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
           // They wait, for a lease, a process, as long as they work.
           maxWorkers: 4,
           // To load the sources once for each file took a third of the time. Each test has keys of its own.
@@ -140,7 +119,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'http-client',
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
           maxWorkers: 4,
           isolate: false,
           include: clientContract,
@@ -162,7 +141,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'faults',
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
           maxWorkers: 4,
           include: faultFiles,
           globalSetup: ['test/setup/redis.ts'],
