@@ -6,6 +6,7 @@ export interface HistoryNote {
   readonly at: string;
   /** `mapped`: kept in another form. `repaired`: was not valid, and is now. `left_out`: not kept. */
   readonly kind: 'mapped' | 'repaired' | 'left_out';
+  /** The change as a sentence, without contents of the history. */
   readonly what: string;
   /** Places with the same note. `at` is the first of them. Absent: one place. */
   readonly count?: number;

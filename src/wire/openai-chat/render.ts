@@ -8,7 +8,7 @@ import { type LaidMessage, layMessages, plainText } from './layout.ts';
 import { keepReasoning } from './reasoning.ts';
 
 export interface ServerOptions extends ProviderHabits {
-  /** OpenAI's reasoning models call it `developer`. Default `system`, which every server accepts. */
+  /** Role of system messages: `developer` for OpenAI's reasoning models. Default `system`, which every server accepts. */
   readonly systemRole?: 'system' | 'developer';
   /** True if the chat template of the server requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
