@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Finding } from '../../src/host/health/finding.ts';
 import { runTurnfold } from './run-turnfold.ts';
 
-export interface Examination {
+interface Examination {
   readonly code: number | null;
   readonly state: Finding['state'];
   readonly checks: readonly Finding[];
