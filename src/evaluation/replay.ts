@@ -193,8 +193,8 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of a provider's format: the last of each version, and those that end in unanswered
- * calls or an assistant message. The others are beginnings of these, and would double the time.
+ * Counts requests that break a rule of a provider's format. It checks the last request of each version, and those that
+ * end in unanswered calls or an assistant message. The others are beginnings of these, and would double the time.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();

@@ -1,7 +1,7 @@
 /**
  * True if a message says that the request was too long. A list of texts would never be complete, because providers use
- * hundreds of wordings. A sentence counts if it names a size of the input and a limit, unless it is about the output, a
- * rate, the account or a single field.
+ * hundreds of wordings. A sentence counts if it names a size of the input and a limit. It does not count if it is about
+ * the output, a rate, the account or a single field.
  */
 export function statesOverflow(message: string): boolean {
   const text = dropQuoted(message).replaceAll(IDENTIFIER, nameIdentifier);

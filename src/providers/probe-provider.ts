@@ -22,14 +22,15 @@ export async function probeProvider(provider: ProbedProvider): Promise<ProbeOutc
   }
 }
 
-async function listModels({ maker, ...connection }: ProbedProvider): Promise<unknown> {
+async function listModels({ maker, ...connection }: ProbedProvider): Promise<void> {
   const options = { signal: AbortSignal.timeout(ANSWER_MS) };
   if (maker === 'anthropic') {
     const { openAnthropic } = await import('./anthropic/client.ts');
     const { client, dispatcher } = openAnthropic(connection);
-    return client.models.list({ limit: 1 }, options).finally(() => dispatcher.destroy());
+    await client.models.list({ limit: 1 }, options).finally(() => void dispatcher.destroy());
+  } else {
+    const { openOpenAi } = await import('./openai/client.ts');
+    const { client, dispatcher } = openOpenAi(connection);
+    await client.models.list(options).finally(() => void dispatcher.destroy());
   }
-  const { openOpenAi } = await import('./openai/client.ts');
-  const { client, dispatcher } = openOpenAi(connection);
-  return client.models.list(options).finally(() => dispatcher.destroy());
 }

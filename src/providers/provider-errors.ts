@@ -82,7 +82,11 @@ export function classifyFailure(
   return new ModelError(kind, text, { ...outlined, mayBeTooLong });
 }
 
-function describeFailure(words: string, signs: readonly unknown[], place: string | undefined): string {
+function describeFailure(
+  words: string,
+  signs: readonly (string | number | undefined)[],
+  place: string | undefined,
+): string {
   const given = signs.filter((sign) => sign !== undefined).join(' ');
   return `${words}${given === '' ? '' : ` (${given})`}${place === undefined ? '' : ` at ${place}`}`;
 }

@@ -70,8 +70,10 @@ const NINE = /^[a-zA-Z0-9]{9}$/;
 const NINE_LENGTH = 9;
 
 /**
- * Chooses the id under which each tool call is sent: the first that is legal and free of the provider's own id (its
- * signed items may name it), the id in the log, and an id derived from the log's id.
+ * Chooses the id under which each tool call is sent. It takes the first legal id that no other call has:
+ * 1. the provider's own id, because signed items may name it
+ * 2. the id in the log
+ * 3. an id derived from the log's id
  */
 export class CallIds {
   readonly #legal: RegExp;

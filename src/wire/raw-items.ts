@@ -25,8 +25,8 @@ export interface Binding {
 }
 
 /**
- * Returns the provider's verbatim items that this request may send back: those of its format and model (wire rule R6),
- * without thinking that was written in another context (wire rule A8).
+ * Returns the provider's verbatim items that this request may send back. They have its format and model (wire rule R6).
+ * Thinking that was written in another context is left out (wire rule A8).
  */
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);

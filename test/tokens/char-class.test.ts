@@ -7,7 +7,7 @@ function classOf(char: string): string | undefined {
   return CHAR_CLASSES[table.classify(char.codePointAt(0) as number)];
 }
 
-describe('the class of a character', () => {
+describe('character classes', () => {
   test.each([
     ['a', 'lower'],
     ['d', 's'],
@@ -22,7 +22,7 @@ describe('the class of a character', () => {
     [' ', 'space'],
     ['\t', 'blank'],
     ['😀', 'symbol'],
-  ])('of %j is %s', (char, expected) => {
+  ])('%j has the class %s', (char, expected) => {
     expect(classOf(char)).toBe(expected);
   });
 

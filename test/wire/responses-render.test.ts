@@ -192,8 +192,12 @@ describe('items of the provider', () => {
     const { id: _, ...thought } = reasoning('rs_1');
     const answer = (id: string): Message => own(calls(id), [thought, call(id)]);
     expect(sent(answer('a'), result('a'), answer('b'), result('b'))).toEqual([
-      ...[thought, call('a'), output('a')],
-      ...[thought, call('b'), output('b')],
+      thought,
+      call('a'),
+      output('a'),
+      thought,
+      call('b'),
+      output('b'),
     ]);
   });
 

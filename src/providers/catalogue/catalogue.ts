@@ -30,8 +30,8 @@ interface CatalogueData {
 /**
  * The facts of `models.json`. Prices are in US dollars per million tokens, `cacheWrite` for the shortest retention.
  * OpenAI's newer models limit input (922,000 or 272,000 tokens) and output: their window is the input limit plus the
- * reserve for output. Anthropic and others publish no tokenizer: Claude models up to 4.6 count 20 to 33 % more than
- * o200k_base (`tokenFactor` 1.25), and newer models about 30 % more than those (1.6).
+ * reserve for output. Anthropic and others publish no tokenizer. Claude models up to 4.6 count 20 to 33 % more than
+ * o200k_base (`tokenFactor` 1.25). Newer models count about 30 % more than those (1.6).
  */
 export const CATALOGUE_DATA = data as unknown as CatalogueData;
 

@@ -29,8 +29,8 @@ interface Piece {
 
 /**
  * Builds the tool calls of a Chat Completions stream. OpenAI numbers each call, and sends its id and name once.
- * Compatible servers may send no number (or 0 for all calls), no id (or one for all calls), the name in every piece, or
- * whole calls in one chunk.
+ * Compatible servers may send no number, or 0 for all calls. They may send no id, or one for all calls. Some send the
+ * name in every piece, or whole calls in one chunk.
  */
 export class CallBuilder {
   readonly #calls: OpenCall[] = [];
@@ -77,8 +77,8 @@ export class CallBuilder {
 }
 
 /**
- * True if a piece with a name starts a new call, although its number or place continues a call: it has another id, the
- * chunk already had a piece of that call, or that call's arguments are complete. `{}` may be a prefix by a gateway.
+ * True if a piece with a name starts a new call, although its number or place continues a call. Then it has another id,
+ * the chunk already had a piece of that call, or that call's arguments are complete. `{}` may be a prefix by a gateway.
  */
 function startsOther({ name, id, text }: Piece, call: OpenCall, touched: ReadonlySet<OpenCall>): boolean {
   if (name === '') return false;

@@ -43,7 +43,7 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Inter
     if (part === 'user') continue;
     const isResult = part === 'result';
     // The same value under another owner has another meaning.
-    const under = fragments[owner] === undefined ? '' : `\n${(fragments[owner] as Fragment).text}`;
+    const under = fragments[owner] === undefined ? '' : `\n${fragments[owner].text}`;
     const subject = isResult ? subjects.get(message) : '';
     const keys = part === 'call' || subject === undefined ? [] : keysOf(isResult, text);
     const isReplaced = values.areReplaced((subject ?? '') + under, keys, message);

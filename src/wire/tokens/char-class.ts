@@ -1,6 +1,8 @@
 /**
- * Letters differ by their part in English contractions, as do capitals: `s` (s, t, m, d) stands alone ('s, 't),
- * `r` (r, v) needs an `e` ('re, 've), and `l` needs a second l ('ll).
+ * Letters differ by their part in English contractions, as do capitals:
+ * - `s`, for s, t, m and d, stands alone: 's, 't.
+ * - `r`, for r and v, needs an `e`: 're, 've.
+ * - `l` needs a second l: 'll.
  */
 export const CHAR_CLASSES = [
   'unknown',

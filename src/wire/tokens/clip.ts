@@ -19,8 +19,8 @@ interface Side {
 
 /**
  * Returns the longest start of at most `maxTokens` tokens, without splitting a character. After another cut, one or two
- * more characters might fit. The cost grows with `maxTokens`, not with the text: 8,000 tokens of real text take 3–20
- * ms, of one letter 30 ms, of blanks (a megabyte) 0.4 s. Yields at least once per millisecond.
+ * more characters might fit. The cost grows with `maxTokens`, not with the text. 8,000 tokens of real text take 3–20
+ * ms, of one letter 30 ms, and of blanks (a megabyte) 0.4 s. Yields at least once per millisecond.
  */
 export function clipStart(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(HEAD, tables, text, maxTokens);

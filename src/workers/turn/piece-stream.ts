@@ -64,14 +64,14 @@ export class PieceStream {
   /** Calls at the same time share one question. Separate questions would wait for the reply to the first. */
   #ask(): Promise<void> {
     const { streams, lease } = this.#turn;
-    this.#asking ??= streams
-      .isFollowed(lease.conversation, lease.turn)
-      .then((isFollowed) => {
-        this.#isFollowed ||= isFollowed;
-      })
-      .finally(() => {
+    const ask = async (): Promise<void> => {
+      try {
+        if (await streams.isFollowed(lease.conversation, lease.turn)) this.#isFollowed = true;
+      } finally {
         this.#asking = undefined;
-      });
+      }
+    };
+    this.#asking ??= ask();
     return this.#asking;
   }
 

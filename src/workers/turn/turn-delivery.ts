@@ -90,20 +90,9 @@ export class TurnDelivery implements OpenDelivery {
     try {
       turn ??= await this.#claim();
       while (turn !== undefined) {
-        const claimed = turn;
         this.#claims += 1;
-        if (claimed !== given) reportClaimed(ports, claimed);
-        switch (await this.#answerSuspect(claimed)) {
-          case 'done':
-            turn = undefined;
-            break;
-          case 'died':
-            this.#killer = claimed.lease.turn;
-            turn = await this.#claim();
-            break;
-          case 'not_started':
-            turn = await ports.tracing.inSpan(describeSpan(claimed), () => answerClaimedTurn(this, claimed));
-        }
+        if (turn !== given) reportClaimed(ports, turn);
+        turn = await this.#answer(turn);
       }
       return this.#postponed ?? { status: 'done' };
     } catch (error) {
@@ -116,6 +105,17 @@ export class TurnDelivery implements OpenDelivery {
     } finally {
       this.hold?.release();
     }
+  }
+
+  /** Answers a turn, in a process of its own if it is suspect. Returns the turn that is claimed next. */
+  async #answer(turn: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+    const apart = await this.#answerSuspect(turn);
+    if (apart === 'done') return undefined;
+    if (apart === 'died') {
+      this.#killer = turn.lease.turn;
+      return this.#claim();
+    }
+    return this.ports.tracing.inSpan(describeSpan(turn), () => answerClaimedTurn(this, turn));
   }
 
   /** Claims the next turn. A turn whose agent no worker has had for long is still claimed, and fails. */

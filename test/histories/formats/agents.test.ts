@@ -200,7 +200,7 @@ describe('an import of a chat history of aider', () => {
     ]);
   });
 
-  test('an import of a chat history of aider reads a heading of an answer as a line of the user if an editor removed its trailing spaces', () => {
+  test('an import of an aider history takes a heading in an answer for a user line if an editor removed its trailing spaces', () => {
     const [read] = readDocument(heading.map((line) => line.trimEnd()).join('\n'));
     expect(outline(read?.messages ?? [])).toEqual([
       { role: 'user', content: 'Plan it.\nStep 1' },

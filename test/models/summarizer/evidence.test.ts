@@ -46,7 +46,7 @@ it('the evidence for a summary stays within its token limit, and contains only l
         const holders = lines.map((line) => {
           const [, said = ''] = /^(?:agent \d+: |→ read_file path: |← )(.*)$/.exec(line) ?? [];
           const records = said.split(' … ');
-          const holds = (text: string): boolean => records.every((record) => text.includes(record));
+          const holds = (text: string): boolean => records.every((part) => text.includes(part));
           return texts.findIndex((text, at) => at + 1 >= range.from && holds(text)) + 1;
         });
         for (const holder of holders) {
@@ -102,7 +102,7 @@ it('each part of messages larger than the model’s window gets evidence of its 
     expect(lines).not.toEqual([]);
     for (const line of lines) {
       const [, said = ''] = /^(?:agent \d+: |→ read_file path: |← )(.*) \[.+\]$/.exec(line) ?? [];
-      for (const record of said.split(' … ')) expect(transcript).toContain(record.replaceAll(/[{}":]+/g, ' '));
+      for (const part of said.split(' … ')) expect(transcript).toContain(part.replaceAll(/[{}":]+/g, ' '));
     }
   }
 });

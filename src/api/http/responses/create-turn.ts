@@ -76,10 +76,12 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
   await client.answer(nameOf(conversation), view.turn, answers);
 }
 
+function isOfAgent({ item }: PlacedInput): boolean {
+  return item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
+}
+
 /** Refuses system messages behind the agent's last item, because none can follow open calls. */
 function checkEcho(history: readonly PlacedInput[]): void {
-  const isOfAgent = ({ item }: PlacedInput): boolean =>
-    item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
   const first = history.findLastIndex(isOfAgent) + 1;
   const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
   if (other === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * An importer (`HistoryFormat`) recognizes the records of a file and turns them into foreign messages: messages whose
- * blocks have the names of Anthropic or the AI SDK. `readHistoryInSlices` then reads and repairs these messages.
+ * An importer (`HistoryFormat`) recognizes the records of a file and turns them into foreign messages. The blocks of
+ * these have the names of Anthropic or the AI SDK. `readHistoryInSlices` then reads and repairs these messages.
  *
  * Nothing is dropped silently. `ForeignMessages.leaveOut` counts the records of each kind that are no messages, with
  * the place of the first. A record whose loss would lose a tool call is an error.
