@@ -17,7 +17,9 @@ export interface FailedTurn extends NamedConversation {
   /** ms since epoch, by the clock of Redis. */
   readonly failedAt: number;
   readonly failure: TurnFailure;
+  /** Failed turn whose input this turn ran again. */
   readonly redriveOf?: string;
+  /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
 }
 

@@ -102,12 +102,16 @@ export interface ListedConversation extends NamedConversation {
   readonly state: ListedState;
   /** Last seq of the log, which is also its number of messages. */
   readonly head: number;
+  /** Number of user messages in the log, including appended messages. */
   readonly turns: number;
   /** Number of unsettled turns, without scheduled turns. */
   readonly mailbox: number;
+  /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
+  /** Last settled turn. Absent before the first one. */
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];
+    /** ms since epoch, by the clock of Redis. */
     readonly settledAt: number;
   };
   /** Present while a fork copies messages into this conversation. Its log is incomplete until then. */
@@ -193,6 +197,7 @@ export interface WaitingQuery extends ListQuery<WaitingPosition> {
  * name of the turn.
  */
 export interface WaitingTurn extends NamedConversation {
+  /** Id of the turn, for the client calls `answer` and `cancel`. */
   readonly turn: string;
   readonly agent: string;
   readonly waiting: Waiting & {

@@ -9,9 +9,11 @@ import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 const PAGE = 1_000;
 
+/** An accepted turn that has not settled. */
 export interface OpenTurn {
   readonly turn: string;
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
+  /** Time of acceptance in ms since epoch. */
   readonly acceptedAt: number;
   /** Time at which a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;

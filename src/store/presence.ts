@@ -80,8 +80,10 @@ export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number)
   return (await Promise.all(listed)).toSorted((a, b) => b.seenAt - a.seenAt).slice(0, MOST_WORKERS);
 }
 
+/** An agent that at least one running worker has. */
 export interface ServedAgent {
   readonly agent: string;
+  /** Number of running workers that have the agent. */
   readonly workers: number;
   /** Roles of these workers, such as `turn`. Without `turn`, no turn of the agent is answered. */
   readonly roles: readonly string[];
