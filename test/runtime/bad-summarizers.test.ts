@@ -31,7 +31,8 @@ const BAD: readonly BadSummarizer[] = [
   { what: 'empty', by: 'structural', outcome: 'answered', reply: () => ({ text: '' }) },
   {
     what: 'echo',
-    by: 'structural',
+    // An echo of the log quotes it, as the prompt asks.
+    by: 'small',
     outcome: 'answered',
     // Half of it, else it would be found out by its size.
     reply: ({ body }) => ({ text: `## State\n${halve(findTranscript(body))}` }),
