@@ -102,7 +102,7 @@ it('each part of messages larger than the model’s window gets evidence of its 
     expect(lines).not.toEqual([]);
     for (const line of lines) {
       const [, said = ''] = /^(?:agent \d+: |→ read_file path: |← )(.*) \[.+\]$/.exec(line) ?? [];
-      for (const part of said.split(' … ')) expect(transcript).toContain(part.replaceAll(/[{}":]+/g, ' '));
+      for (const quote of said.split(' … ')) expect(transcript).toContain(quote.replaceAll(/[{}":]+/g, ' '));
     }
   }
 });
