@@ -1,4 +1,6 @@
+import { readJsonText } from '../../domain/json-text.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
 import type { ProviderSchema } from '../../domain/provider-schema.ts';
 import { ASKED_SECTIONS, orderSections, readSections, type Section, type Sections } from './sections.ts';
 
@@ -34,18 +36,43 @@ function refuse(why: string): ReadAnswer {
   return { status: 'refused', why };
 }
 
+/** Reads the quotes of each section. A section may hold texts, numbers, or objects with one. */
+function readLists(text: string): Sections {
+  const object = readJsonText(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+  if (!isMapping(object)) return readBrokenLists(text);
+  const lists = new Map<Section, string>();
+  for (const [key, value] of Object.entries(object)) {
+    const section = ASKED_SECTIONS.find((name) => name === key.toLowerCase());
+    const quotes = textsIn(value);
+    if (section !== undefined && quotes.length > 0) lists.set(section, quotes.join('\n'));
+  }
+  return orderSections(lists);
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsIn);
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
+}
+
 /** Matches a JSON string, and the colon after a key. Matching to the end of the text, too, keeps the time linear. */
 const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)(?:"(\s*:)?|\\?$)/gs;
 
-/** Reads the strings behind each key. Unlike a JSON parser, it allows words around the object and wrong escapes. */
-function readLists(text: string): Sections {
+/**
+ * Reads the strings behind each key of an object that is not JSON, e.g. for a wrong escape or a comma at the end. A
+ * quotation mark without its escape hides the keys behind it. Then nothing is read.
+ */
+function readBrokenLists(text: string): Sections {
   const lists = new Map<Section, string>();
+  const keys = new Set<string>();
   let open: Section | undefined;
   for (const [, written = '', colon] of text.matchAll(STRING)) {
-    if (colon !== undefined) open = ASKED_SECTIONS.find((section) => section === written);
-    else if (open !== undefined) lists.set(open, `${lists.get(open) ?? ''}${decode(written)}\n`);
+    if (colon !== undefined) {
+      keys.add(written);
+      open = ASKED_SECTIONS.find((section) => section === written);
+    } else if (open !== undefined) lists.set(open, `${lists.get(open) ?? ''}${decode(written)}\n`);
   }
-  return orderSections(lists);
+  const isHidden = ASKED_SECTIONS.some((name) => text.includes(`"${name}":`) && !keys.has(name));
+  return isHidden ? new Map() : orderSections(lists);
 }
 
 /** @param written characters of a JSON string between its quotation marks */

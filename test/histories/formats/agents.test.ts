@@ -207,4 +207,27 @@ describe('an import of a chat history of aider', () => {
       { role: 'assistant', content: 'Read.' },
     ]);
   });
+
+  test('an import of an aider history decides for each session whether an editor removed the trailing spaces', () => {
+    const trimmed = ['# aider chat started at 2026-01-01 01:01:01', '', '#### Fix it', '', 'Done.', ''];
+    const reads = readDocument([...trimmed, ...heading].join('\n'));
+    expect(reads.map(({ messages }) => outline(messages))).toEqual([
+      [
+        { role: 'user', content: 'Fix it' },
+        { role: 'assistant', content: 'Done.' },
+      ],
+      [
+        { role: 'user', content: 'Plan it.' },
+        { role: 'assistant', content: '#### Step 1\n\nRead.' },
+      ],
+    ]);
+  });
+
+  test('an import of an aider history takes an empty last line of the user for the user', () => {
+    const [read] = readDocument([heading[0], '#### Fix it  ', '####  ', '', 'Done.'].join('\n'));
+    expect(outline(read?.messages ?? [])).toEqual([
+      { role: 'user', content: 'Fix it' },
+      { role: 'assistant', content: 'Done.' },
+    ]);
+  });
 });

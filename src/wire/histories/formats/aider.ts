@@ -10,25 +10,36 @@ export const aider: HistoryFormat = {
   read: ([first]) => readSessions(first),
 };
 
-const USER_LINE = /^#### /;
+const USER_LINE = /^####(?: |$)/;
 
 /**
  * A line of the user as aider's `append_chat_history` writes it. The two spaces at its end, a line break of Markdown,
  * tell it from a heading in an answer.
  */
-const BROKEN_USER_LINE = /^#### .* {2}$/;
+const BROKEN_USER_LINE = /^####(?: .*)? {2}$/;
 
 function readSessions(record: FileRecord | undefined): ForeignConversation[] {
   const lines = typeof record?.value === 'string' ? record.value.split(/\r?\n/) : [];
-  // An editor may have removed these spaces. Then each such heading counts as a line of the user.
-  const userLine = lines.some((line) => BROKEN_USER_LINE.test(line)) ? BROKEN_USER_LINE : USER_LINE;
-  const sessions = [{ id: 'aider', reader: new SessionReader(userLine) }];
-  for (const [index, line] of lines.entries()) {
-    const started = SESSION.exec(line)?.[1];
-    if (started !== undefined) sessions.push({ id: `aider-${started.trim()}`, reader: new SessionReader(userLine) });
-    else sessions.at(-1)?.reader.enter(line, `line ${index + 1}`);
+  const sessions: Session[] = [{ id: 'aider', lines: [] }];
+  for (const [index, text] of lines.entries()) {
+    const started = SESSION.exec(text)?.[1];
+    if (started !== undefined) sessions.push({ id: `aider-${started.trim()}`, lines: [] });
+    else sessions.at(-1)?.lines.push({ text, at: `line ${index + 1}` });
   }
-  return sessions.map(({ id, reader }) => reader.finish(id)).filter(({ messages }) => messages.length > 0);
+  return sessions.map(readSession).filter(({ messages }) => messages.length > 0);
+}
+
+interface Session {
+  readonly id: string;
+  readonly lines: { readonly text: string; readonly at: string }[];
+}
+
+function readSession({ id, lines }: Session): ForeignConversation {
+  // An editor may have removed the spaces of a session. Then each of its headings of this level is a line of the user.
+  const userLine = lines.some(({ text }) => BROKEN_USER_LINE.test(text)) ? BROKEN_USER_LINE : USER_LINE;
+  const reader = new SessionReader(userLine);
+  for (const { text, at } of lines) reader.enter(text, at);
+  return reader.finish(id);
 }
 
 type Speaker = 'user' | 'assistant';
