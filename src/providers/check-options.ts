@@ -40,6 +40,15 @@ export function checkOptions(given: ModelOptions, profile: ModelProfile, format:
   return { options, profile: { ...profile, outputCapTokens: maxOutputTokens } };
 }
 
+/**
+ * Refuses a missing API key at the start. The SDK loads later, so its own refusal would come with the first call.
+ * @throws invalid_config
+ */
+export function checkApiKey(apiKey: string | undefined): void {
+  if (apiKey === undefined || apiKey === '')
+    throw refuse('apiKey', 'expected an API key. For a server without keys, pass any text');
+}
+
 /** `none` turns the reasoning of OpenAI's models off. */
 export function effortOf(
   { effort, thinking }: ModelOptions,

@@ -23,14 +23,15 @@ export async function probeProvider(provider: ProbedProvider): Promise<ProbeOutc
 }
 
 async function listModels({ maker, ...connection }: ProbedProvider): Promise<void> {
-  const options = { signal: AbortSignal.timeout(ANSWER_MS) };
   if (maker === 'anthropic') {
     const { openAnthropic } = await import('./anthropic/client.ts');
     const { client, dispatcher } = openAnthropic(connection);
-    await client.models.list({ limit: 1 }, options).finally(() => void dispatcher.destroy());
+    await using _ = { [Symbol.asyncDispose]: () => dispatcher.destroy() };
+    await client.models.list({ limit: 1 }, { signal: AbortSignal.timeout(ANSWER_MS) });
   } else {
     const { openOpenAi } = await import('./openai/client.ts');
     const { client, dispatcher } = openOpenAi(connection);
-    await client.models.list(options).finally(() => void dispatcher.destroy());
+    await using _ = { [Symbol.asyncDispose]: () => dispatcher.destroy() };
+    await client.models.list({ signal: AbortSignal.timeout(ANSWER_MS) });
   }
 }

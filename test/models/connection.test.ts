@@ -1,7 +1,11 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import { anthropicModel } from '../../src/providers/anthropic/anthropic-model.ts';
 import * as anthropic from '../../src/providers/anthropic/client.ts';
+import { chatModel } from '../../src/providers/openai/chat-model.ts';
 import * as openAi from '../../src/providers/openai/client.ts';
-import { ask, connect } from './fixture.ts';
+import { responsesModel } from '../../src/providers/openai/responses-model.ts';
+import { errorOf } from '../domain/error-of.ts';
+import { ask, connect, PROFILE } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 
 afterEach(() => {
@@ -78,3 +82,14 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
     expect(new Set(keys).size).toBe(3);
   },
 );
+
+it.each([
+  ['anthropic', anthropicModel],
+  ['openai-chat', chatModel],
+  ['openai-responses', responsesModel],
+] as const)('a model of %s without an API key is refused when it is created', (_, create) => {
+  expect(errorOf(() => create({ profile: PROFILE, apiKey: '' }))).toMatchObject({
+    code: 'invalid_config',
+    message: 'apiKey: expected an API key. For a server without keys, pass any text',
+  });
+});

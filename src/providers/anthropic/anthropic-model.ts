@@ -15,7 +15,7 @@ import type { AnthropicBody } from '../../wire/anthropic/body.ts';
 import { type AnthropicOptions, renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
-import { checkOptions } from '../check-options.ts';
+import { checkApiKey, checkOptions } from '../check-options.ts';
 import {
   type CheckedBody,
   callOptions,
@@ -52,6 +52,7 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: An
   const habits = new LearnedHabits(given);
   const renderOptions = (): AnthropicOptions => ({ ...habits.current, ...renderOptionsOf(options, given) });
   const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions: renderOptions() };
+  checkApiKey(apiKey);
   const access = loadSdk(import('./client.ts'), ({ openAnthropic }) => openAnthropic({ apiKey, baseUrl }));
   const caller = { access, profile, options, renderOptions };
   const memory = new FormMemory(habits);

@@ -6,7 +6,7 @@ import { keepsReasoning } from '../../wire/openai-chat/reasoning.ts';
 import { type ChatOptions, renderChatInSlices, type ServerOptions } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
-import { checkOptions } from '../check-options.ts';
+import { checkApiKey, checkOptions } from '../check-options.ts';
 import { callOptions, gateOf, loadSdk, renderChecked, toModelAnswer, toWireRequest } from '../provider-call.ts';
 import { brokenOff, classifyFailure, exceededWindow, readErrorFields } from '../provider-errors.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
@@ -40,6 +40,7 @@ export function chatModel(model: ChatModelOptions): Model {
     renderOptions: renderOptions(),
     ...(toolRefusal !== undefined && { toolRefusal }),
   };
+  checkApiKey(apiKey);
   const access = loadSdk(import('./client.ts'), ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }));
   const caller = { access, profile, options, hasRequestHints, renderOptions };
   const memory = new FormMemory(habits);

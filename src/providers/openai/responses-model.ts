@@ -14,7 +14,7 @@ import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
-import { checkOptions } from '../check-options.ts';
+import { checkApiKey, checkOptions } from '../check-options.ts';
 import { callOptions, gateOf, loadSdk, renderChecked, toModelAnswer, toWireRequest } from '../provider-call.ts';
 import { replacedAnswer } from '../provider-errors.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
@@ -46,6 +46,7 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   } = model;
   const { options, profile: limited } = checkOptions(asked, given, 'openai-responses');
   const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
+  checkApiKey(apiKey);
   const access = loadSdk(import('./client.ts'), ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }));
   const habits = new LearnedHabits(profile);
   const caller = { access, profile, isReasoning, hasRequestHints, options, habits };
