@@ -56,10 +56,10 @@ async function findTimeLimit(run: RunningTurn): Promise<TimeLimit | undefined> {
   return timeout || deadline || undefined;
 }
 
-/** ms since the user message entered the log. Both times are by the store's clock. */
+/** ms since the first claim, when the user message entered the log. Both times are by the store's clock. */
 async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
-  const { lease, attempt, steps, waited, inputSeq, claimedAt } = claimed;
-  if (attempt === 1 && steps.size === 0 && waited === undefined) return 0;
+  const { lease, isFirstClaim, steps, waited, inputSeq, claimedAt } = claimed;
+  if (isFirstClaim && steps.size === 0 && waited === undefined) return 0;
   const [input] = await ports.contexts.readLog(lease.conversation, [{ from: inputSeq, to: inputSeq }]);
   return input === undefined ? 0 : claimedAt - input.at;
 }

@@ -4,6 +4,8 @@ import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
+import { Shutdown } from '../../../src/workers/shutdown.ts';
+import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
@@ -130,4 +132,20 @@ it('a worker does not fail a turn at its timeout if another worker owns the turn
   await world.timers.advance(TIMEOUT_MS);
   expect(await delivered).toBe('lost');
   expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
+});
+
+it('the timeout of a turn counts from its first claim, also if a stopping worker hands it back in its first model call', async () => {
+  const world = await openWorld({ model: firstThen(() => never), settings: { stepTimeoutMs: 10 * TIMEOUT_MS } });
+  const cutOff = world.deliver();
+  await settleTasks();
+  await world.timers.advance(TIMEOUT_MS - 2_000);
+  world.shutdown.begin(1_000, world.timers);
+  await world.timers.advance(1_000);
+  await cutOff;
+  expect(await world.view('t1')).toMatchObject({ state: 'queued' });
+  const again = createTurnHandler({ ...world.ports, shutdown: new Shutdown() })(ref);
+  await settleTasks();
+  await world.timers.advance(1_000);
+  await again;
+  expect(await world.view('t1')).toMatchObject(FAILED);
 });
