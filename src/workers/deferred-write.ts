@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import { findWriteRefusal } from '../domain/errors.ts';
 import type { DeferredWrite, EventListener, EventScope } from '../domain/events.ts';
+import type { WakeQueue } from '../jobs/ports.ts';
 import { unlessAborted } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
@@ -55,5 +56,17 @@ async function pause({ timers }: DeferredWritePorts, signal: AbortSignal): Promi
     await unlessAborted(signal, () => promise);
   } finally {
     timer.stop();
+  }
+}
+
+/** Adds a wake that the store has recorded. If Redis is full, the sweeper adds the wake later. */
+export async function wakeUnlessFull(
+  wakes: Pick<WakeQueue, 'wake'>,
+  ...[kind, conversation, wake, options = {}]: Parameters<WakeQueue['wake']>
+): Promise<void> {
+  try {
+    await wakes.wake(kind, conversation, wake, options);
+  } catch (error) {
+    if (findWriteRefusal(error) === undefined) throw error;
   }
 }

@@ -8,6 +8,7 @@ import { isThinking, readRawItems } from '../domain/raw-items.ts';
 import type { Tracing } from '../domain/tracing.ts';
 import type { WakeQueue } from '../jobs/ports.ts';
 import type { PassIntake, PassRequest } from '../store/passes.ts';
+import { wakeUnlessFull } from './deferred-write.ts';
 
 interface RequestPorts {
   readonly passes: PassIntake;
@@ -26,7 +27,7 @@ export async function requestPass(
   const wake = ids.next();
   const result = await passes.requestPass({ conversation, reasons, ...counted, passId: ids.next(), wake });
   if (result.status !== 'requested' && result.status !== 'joined') return { status: 'gone' };
-  if (result.needsWake) await wakes.wake('pass', conversation, wake, { traceParent: tracing.current() });
+  if (result.needsWake) await wakeUnlessFull(wakes, 'pass', conversation, wake, { traceParent: tracing.current() });
   const isJoined = result.status === 'joined';
   onEvent({ type: 'pass_requested', ...nameConversation(conversation), passId: result.passId, reasons, isJoined });
   return { status: 'open', passId: result.passId };

@@ -65,7 +65,7 @@ export class TurnLanes implements Lanes {
       if (due === undefined) return;
       const result = await handler(due.conversation).catch(this.#options.report);
       if (result === undefined) return;
-      if (result.status === 'postponed') return await this.#addJobs([due], result.delayMs);
+      if (result.status === 'postponed') return await this.#addJobs([due], result.delayMs).catch(this.#options.report);
     }
   }
 

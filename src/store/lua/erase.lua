@@ -7,7 +7,7 @@
 -- @args isFirst, batch, goneMs, isRestored
 -- @include erase
 if isFirst == '1' then
-  if isRestored == '0' and is_index_lost() then return { 0, 3 } end
+  if isRestored ~= '1' and is_index_lost() then return { 0, 3 } end
   if not tonumber(redis.pcall('GET', gone) or 0) then redis.call('UNLINK', gone) end
   redis.call('SET', gone, 0, 'NX', 'PX', goneMs)
   -- An expiry in progress must not report the keys that this erase reports, so its record is removed.

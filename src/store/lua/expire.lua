@@ -14,7 +14,7 @@ local BUSY_MS, RESEND_MS = 60000, 60000
 -- 100 at 100,000. Reading `ready` would take 12 ms at 10,000 late entries of the shard.
 local function find_last_due()
   local last = 0
-  if isRestored == '0' and is_index_lost() then return nil end
+  if isRestored ~= '1' and is_index_lost() then return nil end
   for _, name in ipairs(redis.call('HKEYS', ix)) do
     if not key_of(name) then return nil end
     local key = turnPrefix .. string.sub(name, 3)

@@ -24,7 +24,7 @@ if forking then return forking_reply(fork_until) end
 -- The version must not change under a running turn, even after its lease lapsed, because its worker can still write.
 local turn = redis.call('LINDEX', mb, 0)
 local waits = turn and redis.call('HGET', turnPrefix .. turn, 'state') == 'waiting'
-if owner or (keepsNewer == '0' and (waits or (open or '0') ~= '0')) then return { 'busy' } end
+if owner or (keepsNewer ~= '1' and (waits or (open or '0') ~= '0')) then return { 'busy' } end
 local live = version or '0'
 if live ~= expected or head ~= expectedHead then return { 'changed', tonumber(live), tonumber(head) } end
 for _, text in ipairs(take_list()) do

@@ -6,6 +6,7 @@ import type { PassDeliveryResult, PassHandler } from '../../jobs/ports.ts';
 import type { ClaimedPass } from '../../store/pass-record.ts';
 import type { PassClaimResult } from '../../store/passes.ts';
 import { delayIfUnserved } from '../agents-elsewhere.ts';
+import { wakeUnlessFull } from '../deferred-write.ts';
 import { requestPass } from '../pass-request.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
@@ -193,7 +194,7 @@ async function reportFailedClaim(
   claim: PassClaimResult,
 ): Promise<void> {
   if (claim.status !== 'failed') return;
-  if (claim.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, claim.wakeTurn);
+  if (claim.wakeTurn !== undefined) await wakeUnlessFull(ports.wakes, 'turn', conversation, claim.wakeTurn);
   ports.onEvent({
     type: 'pass_ended',
     ...nameConversation(conversation),

@@ -12,6 +12,7 @@ import type { PassEnd, PassEndResult } from '../../store/pass-ends.ts';
 import type { ClaimedPass } from '../../store/pass-record.ts';
 import type { PassStore } from '../../store/passes.ts';
 import type { SummaryStore } from '../../store/summaries.ts';
+import { wakeUnlessFull } from '../deferred-write.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 import { backoffAfter, buildVersion } from './pass-results.ts';
@@ -187,7 +188,8 @@ async function finish(
 ): Promise<PassEndResult> {
   if (result.status !== 'ended') return result;
   const { ports, pass } = run;
-  if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', pass.lease.conversation, result.wakeTurn);
+  if (result.wakeTurn !== undefined)
+    await wakeUnlessFull(ports.wakes, 'turn', pass.lease.conversation, result.wakeTurn);
   ports.onEvent({
     type: 'pass_ended',
     ...scopeOf(run),

@@ -4,7 +4,7 @@ import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
 import type { ModelAnswer, ModelProfile } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { type CountedRequest, type CountFault, findCountFault } from '../../domain/provider-count.ts';
+import { type CountFault, findCountFault } from '../../domain/provider-count.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
@@ -13,6 +13,7 @@ import { countPictures } from '../../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
+import type { SentContext } from './turn-journal.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 /** Stands for the text of a refusal without text. Providers refuse later requests that contain an empty message. */
@@ -28,9 +29,9 @@ type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
-/** The tokens of a sent request by turnfold's count. `countFault`: why the provider's count of it is not used. */
-interface JudgedRequest extends CountedRequest {
-  readonly countFault?: CountFault;
+/** `countFault`: why the provider's count of the sent request is not used. `unknown`: turnfold has no count of its own. */
+interface JudgedRequest {
+  readonly countFault?: CountFault | 'unknown';
 }
 
 interface SentRequest extends JudgedRequest {
@@ -50,7 +51,7 @@ export async function recordModelAnswer(
   const { journal, prepared } = run;
   const { head } = journal.conversation;
   const { fingerprint } = prepared.overhead;
-  const judged = await judgeCount(run, answer, sent.messages);
+  const judged = await judgeCount(run, answer, sent);
   const read = await readModelAnswer(answer, { key, head, version: sent.version, fingerprint, ...judged }, prepared);
   if (read.status === 'unusable') return read;
   const { message, outcome: made } = read;
@@ -85,9 +86,15 @@ function findRepair(
  * Compares the provider's count of a request with turnfold's own. A count that no tokenizer could give is reported and
  * not used. Some providers cut long requests without an error. Then a pass makes the context fit what they read.
  */
-async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: readonly Message[]): Promise<JudgedRequest> {
+async function judgeCount(
+  run: RunningTurn,
+  answer: ModelAnswer,
+  { messages, version }: SentContext,
+): Promise<JudgedRequest> {
   const { journal, prepared, ports, ending } = run;
   const { size } = journal.conversation;
+  // A pass committed between the claim and the request, so the size is that of the version before.
+  if (size.version !== version) return { countFault: 'unknown' };
   const { profile } = prepared.agent.model;
   const { anchor: _, ...uncounted } = size;
   const counted = {
@@ -95,14 +102,14 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
     pictureTokens: countPictures(messages, findPictureFormula(profile)),
   };
   const reported = checkUsage(answer.usage)?.inputTotal;
-  if (reported === undefined) return counted;
+  if (reported === undefined) return {};
   const countFault = findCountFault(reported, counted, size, prepared.overhead);
   const model = answer.model ?? profile.id;
   // A count that is too large may still be right. One such count moves the calibration factor only a little.
   if (countFault === undefined || countFault === 'excess') {
     void ports.calibrations.observe(model, reported, counted.countedTokens);
   }
-  if (countFault === undefined) return counted;
+  if (countFault === undefined) return {};
   if (countFault === 'excess' || countFault === 'truncated') {
     ports.onEvent({
       type: 'count_ignored',
@@ -116,7 +123,7 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
   if (countFault === 'truncated' && prepared.policy.enabled) {
     await requestUnderLease(run, { reasons: ['overflow'], refusedTokens: reported });
   }
-  return { ...counted, countFault };
+  return { countFault };
 }
 
 export async function readModelAnswer(

@@ -14,6 +14,7 @@
  * A suspect is a turn whose workers died twice. It runs in a process of its own, or else alone in this process, so that
  * a third crash harms no other work (I10).
  */
+
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
@@ -23,10 +24,11 @@ import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../jobs/ports.ts';
 import type { ClaimResult } from '../../store/turn-claims.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
+import { wakeUnlessFull } from '../deferred-write.ts';
 import { enterSharedSlot, postpone, type SoloHold } from '../solo-lock.ts';
 import { answerClaimedTurn, type OpenDelivery } from './answer-turn.ts';
 import { Ending, LostTurn } from './ending.ts';
-import { endTurn, wakeUnlessFull } from './turn-end.ts';
+import { endTurn } from './turn-end.ts';
 import { ContextCache } from './turn-journal.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 import type { TurnEnd } from './turn-states.ts';
@@ -161,7 +163,7 @@ async function reportPoison(
   { turn, wake }: Extract<ClaimResult, { status: 'poison' }>,
 ): Promise<void> {
   onEvent({ type: 'turn_settled', ...nameConversation(conversation), turn, outcome: 'failed', code: 'poison' });
-  if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
+  if (wake !== undefined) await wakeUnlessFull(wakes, 'turn', conversation, wake);
 }
 
 function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {

@@ -1,13 +1,14 @@
 import type { StepState } from '../../domain/conversation.ts';
-import { failureCode, findWriteRefusal, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
+import { failureCode, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { isLost } from '../../domain/lease.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import { describeThrown } from '../../domain/thrown.ts';
-import type { WakeOptions, WakeQueue } from '../../jobs/ports.ts';
+import type { WakeQueue } from '../../jobs/ports.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import type { TurnSettlement } from '../../store/turn-ends.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
+import { wakeUnlessFull } from '../deferred-write.ts';
 import { type Ending, LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { failTurn, type TurnEnd } from './turn-states.ts';
@@ -63,21 +64,7 @@ async function handBack(
   if (isLost(released)) throw new LostTurn(released.status);
   onEvent({ type: 'lease_returned', what: 'turn', ...nameConversation(conversation), turn, isCutOff });
   // The sweeper wakes a delayed turn when it is due.
-  if (delayMs === 0) await wakeUnlessFull(wakes, conversation, wake, { priority: BEGUN_PRIORITY });
-}
-
-/** Adds the wake that the end of a turn has recorded. If Redis is full, the sweeper adds the wake later. */
-export async function wakeUnlessFull(
-  wakes: Pick<WakeQueue, 'wake'>,
-  conversation: ConversationRef,
-  wake: string,
-  options: WakeOptions = {},
-): Promise<void> {
-  try {
-    await wakes.wake('turn', conversation, wake, options);
-  } catch (error) {
-    if (findWriteRefusal(error) === undefined) throw error;
-  }
+  if (delayMs === 0) await wakeUnlessFull(wakes, 'turn', conversation, wake, { priority: BEGUN_PRIORITY });
 }
 
 async function suspend(
@@ -124,7 +111,7 @@ async function settle(
     ...(settlement.leaves && { leaves: settlement.leaves.why }),
     durationMs: Math.max(0, claimedAt - dueAt) + Math.max(0, clock.now() - startedAt),
   });
-  if (result.wake !== undefined) await wakeUnlessFull(wakes, conversation, result.wake);
+  if (result.wake !== undefined) await wakeUnlessFull(wakes, 'turn', conversation, result.wake);
   return { next: result.next, conversation: result.conversation };
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { TurnfoldError } from '../../../src/domain/errors.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
 import { PASS_LIMITS, type Reason } from '../../../src/domain/pass.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
@@ -101,6 +102,27 @@ it.each(ENDINGS)(
     expect([...world.db.ready.keys()]).toEqual(['t|_|talk']);
   },
 );
+
+it('a compaction pass that commits reports its end, also if a full Redis refuses the wake of the waiting turn', async () => {
+  const world = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      wakes: {
+        isPending: (...asked) => ports.wakes.isPending(...asked),
+        eraseJobs: (...asked) => ports.wakes.eraseJobs(...asked),
+        async wake(kind, ...rest) {
+          if (kind === 'turn') throw new TurnfoldError('redis_full', 'Redis is full');
+          await ports.wakes.wake(kind, ...rest);
+        },
+      },
+    }),
+  });
+  await world.append(FIVE_SEQUENCES);
+  await world.waitForPass(['manual']);
+  await world.runPass();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  expect([...world.db.ready.keys()], 'the sweeper finds the turn').toEqual(['t|_|talk']);
+});
 
 it('the end of a compaction pass wakes no turn if no turn waits for the pass', async () => {
   const world = await Fixture.open();

@@ -25,7 +25,7 @@ it('a model’s answer becomes the outcome of its step, which the store refuses 
   const usage = { inputTotal: 100, output: 20, outputKept: 15 };
   const read = await readModelAnswer(
     { content: '', toolCalls, raw, usage },
-    { key: 'model-3', head: 41, version: 2, fingerprint: 'a1b2', countedTokens: 90, pictureTokens: 0 },
+    { key: 'model-3', head: 41, version: 2, fingerprint: 'a1b2' },
     prepared,
   );
   const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
@@ -50,7 +50,7 @@ it('a model’s answer becomes the outcome of its step, which the store refuses 
 it('a model’s answer without token usage gives no provider count from which later context sizes are computed', async () => {
   const read = await readModelAnswer(
     { content: 'Hi', toolCalls: [] },
-    { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
+    { key: 'model-1', head: 1, version: 0 },
     prepared,
   );
   expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
@@ -68,11 +68,7 @@ it.each(['cut_off', 'refusal'] as const)(
     ];
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
     const answer = { content: '', toolCalls, end, usage };
-    const read = await readModelAnswer(
-      answer,
-      { key: 'model-3', head: 41, version: 2, countedTokens: 90, pictureTokens: 0 },
-      prepared,
-    );
+    const read = await readModelAnswer(answer, { key: 'model-3', head: 41, version: 2 }, prepared);
     expect(read).toMatchObject({
       status: 'read',
       outcome: {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { TurnfoldError } from '../../../src/domain/errors.ts';
 import type { ModelUsage } from '../../../src/domain/model.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { PICTURE_TOKENS } from '../../../src/wire/tokens/picture-tokens.ts';
@@ -123,4 +124,69 @@ it('a turn whose request fits by turnfold’s own count is sent, even if the pro
   await world.endPass();
   await world.deliver();
   expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+});
+
+it('a provider’s count of a request is not compared with a context that a pass replaced before the request was sent', async () => {
+  let turn = 0;
+  const model = scriptedModel({
+    profile: WINDOW,
+    decide: ({ messages }) => {
+      const inputTotal = messages.reduce((sum, { content }) => sum + 4 + content.trim().split(/\s+/).length, 30);
+      return { content: 'there', usage: { inputTotal, output: 1, outputKept: 1 } };
+    },
+  });
+  const world: Fixture = await Fixture.open({
+    model,
+    system: async () => {
+      if (turn === 5) {
+        const [passId, wake] = [world.nextId(), world.nextId()];
+        await world.store.requestPass({ conversation: ref, reasons: ['manual'], passId, wake });
+        await world.endPass(5);
+      }
+      return 'You guide.';
+    },
+  });
+  for (turn = 1; turn <= 7; turn += 1) {
+    await world.accept(`t${turn}`, 'word '.repeat(turn === 5 ? 1_800 : 1_200));
+    await world.deliver();
+    expect(await world.view(`t${turn}`)).toMatchObject({ state: 'completed' });
+  }
+  expect(world.eventsOf('count_ignored')).toEqual([]);
+  expect(world.passRequests).toEqual([]);
+  for (const { providerTokens, counted } of world.observed) expect(providerTokens / counted).toBeGreaterThan(0.9);
+});
+
+it('a final answer is recorded, and its model called once, if Redis refuses the wake of a pass that the answer needs', async () => {
+  const calls: string[] = [];
+  const model = scriptedModel({
+    profile: WINDOW,
+    decide: ({ messages, idempotencyKey }) => {
+      calls.push(idempotencyKey);
+      return {
+        content: 'there',
+        usage: { inputTotal: Math.min(4_096, messages.length * 600), output: 1, outputKept: 1 },
+      };
+    },
+  });
+  let refused = 0;
+  const world = await Fixture.open({
+    model,
+    wrap: (ports) => ({
+      ...ports,
+      wakes: {
+        async wake(kind, ...rest) {
+          if (kind === 'pass') refused += 1;
+          if (kind === 'pass') throw new TurnfoldError('redis_full', 'Redis is full');
+          await ports.wakes.wake(kind, ...rest);
+        },
+      },
+    }),
+  });
+  for (let turn = 1; turn <= 5; turn += 1) {
+    await world.accept(`t${turn}`, 'word '.repeat(1_200));
+    await world.deliver();
+    expect(await world.view(`t${turn}`)).toMatchObject({ state: 'completed' });
+  }
+  expect(refused).toBeGreaterThan(0);
+  expect(calls).toHaveLength(new Set(calls).size);
 });
