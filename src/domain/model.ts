@@ -163,7 +163,7 @@ export interface ModelCompaction {
   readonly usage?: ModelUsage;
   /** ms since epoch. The gate of the model is closed until then. */
   readonly nextCallAt?: number | undefined;
-  /** Items that replace the compacted messages, unchanged: `RawItems`. */
+  /** A `RawItems` value: the provider's own items, kept as received, which replace the compacted messages. */
   readonly raw: unknown;
 }
 

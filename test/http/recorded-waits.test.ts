@@ -77,7 +77,7 @@ describe('a chat of the AI SDK', () => {
   };
   const requestsOf = (chunks: readonly Json[]) => chunks.filter(({ type }) => type === 'tool-approval-request');
 
-  test('a chat shows the input that will run before it asks for the approval', async () => {
+  test('a chat shows the input that the tool will get before it asks for the approval', async () => {
     const chunks = await ask('rw-chat-input', 'call pay');
     const inputs = chunks.filter(({ type }) => type === 'tool-input-available').map(({ input }) => input);
     expect(inputs).toEqual([{ place: 'here' }, { place: 'house here' }]);
@@ -147,7 +147,7 @@ describe('a thread of AG-UI', () => {
     payload,
   });
 
-  test('an AG-UI interrupt shows the input that will run', async () => {
+  test('an AG-UI interrupt shows the input that the tool will get, not the input that the model wrote', async () => {
     const [interrupt] = await begin('rw-ag-input', 'call pay');
     expect(interrupt?.metadata).toEqual({ name: 'pay', input: '{"place":"house here"}' });
   });
@@ -197,7 +197,7 @@ describe('a response of Open Responses', () => {
     approve: true,
   });
 
-  test('the approval request of a response shows the input that will run', async () => {
+  test('the approval request of a response shows the input that the tool will get', async () => {
     const { output } = await ask('rw-or-input', 'call pay');
     expect(output.at(-1)).toMatchObject({ type: 'mcp_approval_request', arguments: '{"place":"house here"}' });
   });

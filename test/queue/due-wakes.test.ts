@@ -542,7 +542,7 @@ test('wakes that are added in one pass of the event loop are sent together, and 
   await expect.poll(() => seen.toSorted(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
 });
 
-test('a worker continues with wakes without a queue job after its connections were cut', async (context) => {
+test('after its connections are cut, a worker still handles all wakes that have no queue job', async (context) => {
   const { url } = await startOwnRedis(context);
   const fixture = useFixture({ url });
   const wakes = fixture.openWakes();

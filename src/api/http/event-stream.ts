@@ -82,7 +82,7 @@ export function refuseHead({ method }: Request): void {
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 type Next = IteratorResult<string, unknown>;
 
-/** One client of a stream. Owns a place among the readers and two timers. */
+/** Sends a stream to one client. Counts as an open reader, sends heartbeats, and ends if the client accepts nothing in time. */
 class FrameReader {
   readonly #source: FrameSource;
   readonly #frames: AsyncIterator<string>;

@@ -23,8 +23,8 @@ const COUNT_CLASSES = 9;
 export const PEER_GROUPS = KINDS.length * COUNT_CLASSES;
 
 /**
- * Number of a term's peer group: terms of similar form in about as many messages. The agent uses frequent terms and
- * long identifiers more often anyway, so only peers are compared.
+ * Index of a term's peer group: terms of similar form and message count. The agent uses frequent terms and long
+ * identifiers more often anyway, so a term is compared mainly with its peers.
  */
 export function peersOf({ messages }: Pick<Term, 'messages'>, shape: TermShape): number {
   const kind = KINDS.findIndex((fits) => fits(shape));

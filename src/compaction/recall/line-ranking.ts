@@ -18,7 +18,7 @@ const WORD_BITS = 2 ** 24;
 /** Up to this many words, keys have at most 30 bits. */
 const MAX_SMALL_WORDS = 15;
 
-/** Counts matching lines, and keeps the newest lines of each set of query words. */
+/** Counts matching lines. Groups them by the query words that they contain, and keeps the newest lines of each group. */
 export class LineRanking {
   count = 0;
   readonly #weights: readonly number[];

@@ -42,7 +42,7 @@ type Stoppable = ReturnType<Timers['after']>;
 
 /**
  * Everything that can end the work on a claimed turn from outside. One signal is aborted once, with its cause. Every
- * model and tool call of the turn gets the signal, and every write checks it.
+ * model and tool call of the turn gets the signal, and writes of their outcomes check it first.
  *
  * ```
  * cause         aborted by                                            the delivery then

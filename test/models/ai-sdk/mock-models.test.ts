@@ -285,7 +285,7 @@ describe('aiSdkModel', () => {
     );
   });
 
-  it('aiSdkModel switches Claude’s thinking off while thinking of the current tool loop can no longer be sent', async () => {
+  it('aiSdkModel turns Claude’s thinking off for a request that can no longer include the thinking blocks of its tool loop', async () => {
     const parts: LanguageModelV4StreamPart[] = [
       { type: 'reasoning-start', id: '0', providerMetadata: { anthropic: { signature: 'Eq' } } },
       { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
