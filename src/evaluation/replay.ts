@@ -138,7 +138,10 @@ export class Replay {
     return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
   }
 
-  /** Starts an answer. An assistant message directly after one without tool calls continues that answer, so it has no request. */
+  /**
+   * Starts an answer. An assistant message directly after one without tool calls continues that answer, so it has no
+   * request.
+   */
   async #startAnswer(weighed: WeighedMessage): Promise<readonly Reason[]> {
     const { last } = this.#passes.conversation;
     const isFurtherPart = last?.message.role === 'assistant' && last.message.toolCalls === undefined;

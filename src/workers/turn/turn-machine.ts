@@ -36,7 +36,8 @@
  * Bounded: a model call waits once for each cause, and each wait is recorded before it counts. `roll_back` goes to an
  * older version each time. Model and tool calls together are at most `maxSteps`.
  *
- * `end` gives the lease back, as only `endBrokenTurn` does besides. A lost lease, a stopping worker and a timeout end a turn from outside, by `Ending`.
+ * `end` gives the lease back, as only `endBrokenTurn` does besides. A lost lease, a stopping worker and a timeout end a
+ * turn from outside, by `Ending`.
  */
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import type { Leaving } from '../../domain/message.ts';

@@ -73,7 +73,7 @@ function blocksOnly(written: unknown): unknown[] {
   );
 }
 
-/** Turns each file into one string: base64 or an address. The AI SDK also allows bytes, `URL`s and objects with a `type`. */
+/** Turns each file into one string: base64 or an address. The AI SDK also allows bytes, `URL`s and typed objects. */
 function flattenFiles(message: unknown): unknown {
   if (!isMapping(message) || !Array.isArray(message['content'])) return message;
   return { ...message, content: message['content'].map(flattenFile) };
