@@ -1,10 +1,9 @@
 import type { StepState } from '../../domain/conversation.ts';
 import { failureCode, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
-import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { isLost } from '../../domain/lease.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import { describeThrown } from '../../domain/thrown.ts';
-import type { WakeQueue } from '../../jobs/ports.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import type { TurnSettlement } from '../../store/turn-ends.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
