@@ -27,9 +27,7 @@ const answerSchema = z
     model: z.string().min(1).max(MODEL_NAME_CHARACTERS).nullish(),
     raw: jsonSchema.nullish(),
   })
-  .refine(({ content, toolCalls }) => countCharacters(content, toolCalls) <= MAX_MESSAGE_BYTES, {
-    error: `the text and tool calls exceed ${MAX_MESSAGE_BYTES} bytes`,
-  });
+  .refine(isSmallEnough, { error: `the text and tool calls exceed ${MAX_MESSAGE_BYTES} bytes` });
 
 /**
  * Copies an answer of a model adapter, which may be untyped JavaScript, into plain data of limited size.
@@ -80,7 +78,7 @@ export function checkModelCompaction(compaction: unknown): ModelCompaction {
 /** Separate, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
   const usage = readModelUsage(readSafely(value, 'usage'));
-  const read = safeParse(schema, value, at, 'invalid_input');
+  const read = safeParse(schema, value, { at, code: 'invalid_input' });
   if (read.success) return { usage, data: read.data };
   throw new ModelError('fatal', read.problems[0]?.message ?? `${at}: invalid`, usage && { usage });
 }
@@ -109,6 +107,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
     ...(typeof form === 'string' && { form: clipText(form, ERROR_FORM_CHARACTERS) }),
     ...(usage && { usage }),
     refusesContents: readSafely(thrown, 'refusesContents') === true,
+    refusesSettings: readSafely(thrown, 'refusesSettings') === true,
     mayBeTooLong: readSafely(thrown, 'mayBeTooLong') === true,
     isLimit: readSafely(thrown, 'isLimit') === true,
   });
@@ -145,12 +144,16 @@ const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept
 
 export function readModelUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
-  const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
-  const numbers = counts.filter(([, count]) => typeof count === 'number');
+  const counts: Record<string, number> = {};
+  for (const name of COUNTS) {
+    const count = readSafely(usage, name);
+    if (typeof count === 'number') counts[name] = count;
+  }
   // `checkUsage` ignores the whole report if a count is missing.
-  return Object.fromEntries(numbers) as unknown as ModelUsage;
+  return counts as unknown as ModelUsage;
 }
 
-function countCharacters(content: string, toolCalls: ModelAnswer['toolCalls']): number {
-  return toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length, content.length);
+function isSmallEnough({ content, toolCalls }: Pick<ModelAnswer, 'content' | 'toolCalls'>): boolean {
+  const characters = toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length, content.length);
+  return characters <= MAX_MESSAGE_BYTES;
 }

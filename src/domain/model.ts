@@ -199,6 +199,8 @@ export interface ModelErrorOptions {
   readonly usage?: ModelUsage;
   /** The provider refused what the messages hold, such as a picture. The turn's messages then leave the context. */
   readonly refusesContents?: boolean;
+  /** True if the provider refused a setting of the request, such as the schema of the answer, and not its messages. */
+  readonly refusesSettings?: boolean;
   /**
    * True if an `invalid` error names a size or a limit, not a message. The larger parent version would not help then.
    */
@@ -226,6 +228,8 @@ export class ModelError extends Error {
   readonly usage: ModelUsage | undefined;
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents: boolean;
+  /** True if the provider refused a setting of the request, such as the schema of the answer. */
+  readonly refusesSettings: boolean;
   /** True if the error names no message, but a size or a limit. */
   readonly mayBeTooLong: boolean;
   /** True if the provider limits the rate of calls, or is overloaded. */
@@ -240,6 +244,7 @@ export class ModelError extends Error {
     this.form = options.form;
     this.usage = options.usage;
     this.refusesContents = options.refusesContents === true;
+    this.refusesSettings = options.refusesSettings === true;
     this.mayBeTooLong = options.mayBeTooLong === true;
     this.isLimit = kind === 'retry' && (options.isLimit ?? options.retryAt !== undefined);
   }

@@ -59,7 +59,7 @@ export function classifyFailure(
   const message = failure.message.slice(0, SEARCHED_CHARS);
   const status = failure.status ?? readStatus(failure.code);
   const names = [failure.code, failure.type].filter((name): name is string => isName(name));
-  const { kind, words, lesson, refusesContents, isLimit } =
+  const { kind, words, lesson, refusesContents, refusesSettings, isLimit } =
     findRow({ status, message }, names) ?? unknownFailure(status);
   const [code] = names;
   const place = kind === 'retry' ? undefined : PLACE.exec(message)?.[0];
@@ -67,6 +67,7 @@ export function classifyFailure(
   const options = {
     ...(code !== undefined && { code }),
     ...(refusesContents && { refusesContents }),
+    ...(refusesSettings && { refusesSettings }),
     ...(isLimit && { isLimit }),
   };
   if (kind === 'retry') {

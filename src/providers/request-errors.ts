@@ -15,6 +15,8 @@ export interface ErrorRow {
   readonly decidingTexts?: readonly RegExp[];
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents?: true;
+  /** True if the provider refused a setting of the request. */
+  readonly refusesSettings?: true;
   /** True if other calls of the model would fail as well: a rate limit or an overload. */
   readonly isLimit?: true;
   /** Form in which the provider may accept the same request. */
@@ -80,6 +82,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
     words: 'the model does not support a setting of the request',
+    refusesSettings: true,
     types: [
       'unsupported_parameter',
       'unsupported_value',

@@ -2,15 +2,16 @@ import { createHash } from 'node:crypto';
 import { limitSummaryCall, type SummaryCallLimits } from '../../compaction/summary-time.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
-import { isHeldBack, throughGate } from '../../domain/held-call.ts';
+import { gateOf, isHeldBack } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import { isModelError, type Model, type ModelAnswer, type ModelRequest, type ModelUsage } from '../../domain/model.ts';
+import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer, readModelError, readModelUsage, readPassedOver } from '../../domain/model-answer.ts';
 import type { CachedPrefix, SummaryRequest } from '../../domain/summarizer.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { noTracing, type Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { untilAborted, type WatchedRequest } from '../../providers/answer-stream.ts';
+import { enforcesSchemas, generateWithSchema } from './enforced-schema.ts';
 import { ANSWER_SCHEMA } from './summary-answer.ts';
 
 export interface ModelCallPorts {
@@ -76,27 +77,8 @@ export async function callSummaryModel(
         },
       }),
     };
-    return checkAnswer(await generate(ports.model, sent));
+    return checkAnswer(await generateWithSchema(ports.model, sent));
   });
-}
-
-function enforcesSchemas({ profile, fallbacks = [] }: Model): boolean {
-  return profile.abilities?.structured === true || fallbacks.some(enforcesSchemas);
-}
-
-/**
- * Sends a refused request once more without its schema. The prompt asks for the same form. Servers refuse a schema as a
- * malformed request (`invalid`), or as a setting that they lack (`fatal`).
- */
-async function generate(model: Model, request: ModelRequest): Promise<ModelAnswer> {
-  const { answerSchema, ...plain } = request;
-  try {
-    return await model.generate(request);
-  } catch (error) {
-    const isRefused = isModelError(error, 'invalid') || isModelError(error, 'fatal');
-    if (answerSchema === undefined || !isRefused) throw error;
-    return await model.generate({ ...plain, idempotencyKey: `${request.idempotencyKey}-plain` });
-  }
 }
 
 export function hashTexts(...texts: readonly string[]): string {
@@ -170,7 +152,8 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nex
     },
   };
   try {
-    const passing = () => throughGate({ tokens, signal, ...(gate && { gate }) }, model, () => call(listeners));
+    const passing = () =>
+      gateOf({ gate }, model)?.pass(model, { tokens, signal }, () => call(listeners)) ?? call(listeners);
     const answer = await untilAborted(signal, () => callSafely(passing, clock));
     report('answered', { answer });
     return { status: 'answered', answer };

@@ -51,10 +51,11 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
   );
 
   it.each(['unauthorized', 'quota'] as const)(
-    `the model summarizer returns a failure, not a refusal, if the ${format} provider returns the error %s`,
+    `the model summarizer returns a failure, not a refusal, and asks only once if the ${format} provider returns the error %s`,
     async (fault) => {
       await using provider = await startProvider({ answers: [{ fault }] });
-      expect(await summarize(provider)).toMatchObject({ status: 'failed' });
+      expect(await summarize(provider, { structured: true })).toMatchObject({ status: 'failed' });
+      expect(provider.requests).toHaveLength(1);
     },
   );
 
