@@ -14,7 +14,7 @@ import { isThinkingLoopOpen, waitsForAnswer } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { checkVersion } from './check-version.ts';
 import { readSnapshot } from './pass-snapshot.ts';
-import type { PassFacts, PassState, PassStep } from './pass-states.ts';
+import type { ActivePassStateName, PassFacts, PassState } from './pass-states.ts';
 import {
   answerRefusal,
   commitApproved,
@@ -36,12 +36,15 @@ import {
   summaryWaitMs,
 } from './sequence-summaries.ts';
 
-export async function act<Step extends PassStep>(run: RunningPass, state: PassState<Step>): Promise<PassFacts[Step]> {
-  return await ACTIONS[state.step](run, state);
+export async function act<Name extends ActivePassStateName>(
+  run: RunningPass,
+  state: PassState<Name>,
+): Promise<PassFacts[Name]> {
+  return await ACTIONS[state.name](run, state);
 }
 
 const ACTIONS: {
-  readonly [Step in PassStep]: (run: RunningPass, state: PassState<Step>) => Promise<PassFacts[Step]>;
+  readonly [Name in ActivePassStateName]: (run: RunningPass, state: PassState<Name>) => Promise<PassFacts[Name]>;
 } = {
   evaluate: readFresh,
   plan: planLive,

@@ -13,7 +13,7 @@ import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { postpone } from '../solo-lock.ts';
 import type { TakeoverResult } from '../turn/turn-ports.ts';
 import { act } from './pass-actions.ts';
-import { chooseChildJobs, isFinal, nextPassStep, startPass } from './pass-machine.ts';
+import { chooseChildJobs, isFinal, nextActivePassStateName, startPass } from './pass-machine.ts';
 import { evaluateRequest, findFirstUser } from './pass-snapshot.ts';
 import type { ChildJobs, FinalState, PassState } from './pass-states.ts';
 import { type CompactionPorts, failPass, type RunningPass, reportLost } from './pass-writes.ts';
@@ -40,11 +40,11 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
       try {
         const childJobs = chooseChildJobs(pass, job, haveChildrenEnded);
         const final = await unlessAborted(ports.shutdown.workEnds, () => deliverPass(ports, pass, childJobs));
-        if (final.step !== 'parked') return DONE;
+        if (final.name !== 'parked') return DONE;
         const parent = ports.tracing.current();
         return { status: 'parked', children: final.children.map((child) => ({ ...child, traceParent: parent })) };
       } catch (error) {
-        if (error instanceof StoppedWork) return await handBack(ports, pass);
+        if (error instanceof StoppedWork) return await handPassBack(ports, pass);
         // The queue reports the first error. An error of this call has the same cause, or the lease was lost.
         await endBroken(ports, pass, error).catch(() => undefined);
         throw error;
@@ -61,11 +61,11 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
   ports.onEvent({ type: 'pass_taken_over', ...nameConversation(conversation), passId: pass.lease.passId });
   return await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
     const final = await deliverPass(ports, pass, { plans: 'none' });
-    return final.step === 'ended' ? { status: 'ended', outcome: final.outcome } : { status: 'lost' };
+    return final.name === 'ended' ? { status: 'ended', outcome: final.outcome } : { status: 'lost' };
   });
 }
 
-type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
+type DeliveredPass = FinalState | { readonly name: 'ended'; readonly outcome: 'failed' };
 
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
@@ -80,7 +80,7 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
     const firstUserSeq = await findFirstUser(ports.contexts, conversation, pass.conversation.head);
     const run = { ports, pass, prepared, firstUserSeq };
     const final = await runPass(run, startPass(pass, childJobs));
-    await conclude(run, final);
+    await followUp(run, final);
     return final;
   } finally {
     heartbeat.stop();
@@ -89,24 +89,24 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
 
 async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
-  while (!isFinal(state)) state = nextPassStep(state, await act(run, state));
+  while (!isFinal(state)) state = nextActivePassStateName(state, await act(run, state));
   return state;
 }
 
 async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<DeliveredPass> {
   const run = { ports, pass };
   const result = await failPass(run, { code: 'unknown_agent', reasons: pass.reasons });
-  if (result.status === 'ended') return { step: 'ended', outcome: 'failed' };
+  if (result.status === 'ended') return { name: 'ended', outcome: 'failed' };
   const why = result.status === 'reasons_added' ? 'superseded' : result.status;
   reportLost(run, why);
-  return { step: 'lost', why };
+  return { name: 'lost', why };
 }
 
 /** Does what follows a pass. An error here does not fail the pass, which has ended. */
-async function conclude(run: RunningPass, final: FinalState): Promise<void> {
+async function followUp(run: RunningPass, final: FinalState): Promise<void> {
   const { ports, pass } = run;
   try {
-    switch (final.step) {
+    switch (final.name) {
       case 'ended':
         await requestFollowUp(run, final.snapshot.prepared, final.progress.head);
         await measure(run, final.outcome, final.measured && { snapshot: final.snapshot, ...final.measured });
@@ -155,7 +155,7 @@ async function endsWithAnswer(
 async function measure(
   { ports, pass, firstUserSeq }: RunningPass,
   outcome: MeasuredPass['outcome'],
-  measured: Extract<FinalState, { step: 'waiting' }>['proposed'],
+  measured: Extract<FinalState, { name: 'waiting' }>['proposed'],
 ): Promise<void> {
   if (ports.shadow === undefined || measured === undefined || !isMeasured(outcome)) return;
   const { conversation, passId } = pass.lease;
@@ -170,7 +170,7 @@ async function endBroken(ports: CompactionPorts, pass: ClaimedPass, error: unkno
 }
 
 /** Gives the pass back when the worker stops. Work that still runs can write nothing more. */
-async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
+async function handPassBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
   const { conversation, passId } = lease;
   const released = await ports.passes.releasePass(lease);
   // The pass has ended, waits for its child jobs, or has another owner.

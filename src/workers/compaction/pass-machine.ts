@@ -1,5 +1,5 @@
 /**
- * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the
+ * One pass (compaction) as a state machine. `nextActivePassStateName` is pure: it derives the next state from a state and the
  * facts that the action of this state read or wrote. `pass-states.ts` has their types. `pass-delivery.ts` claims a pass
  * and runs the loop: act, next state, act, until a final state.
  *
@@ -67,6 +67,7 @@ import type { VersionCommitResult } from '../../store/pass-ends.ts';
 import type { ClaimedPass, PassLost } from '../../store/pass-record.ts';
 import { evaluateRequest, type PassSnapshot } from './pass-snapshot.ts';
 import type {
+  ActivePassStateName,
   ChildJobs,
   Evaluated,
   FinalState,
@@ -75,20 +76,19 @@ import type {
   PassProgress,
   PassReview,
   PassState,
-  PassStep,
-  Recorded,
   ReplanCause,
+  Summarizing,
 } from './pass-states.ts';
 
 /** Number of times that one delivery plans again. After these, the pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
-export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<PassStep> {
+export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<ActivePassStateName> {
   const { review, plan } = pass;
-  const progress = { childJobs, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };
-  if (review !== undefined) return { step: 'review', progress, review };
-  if (plan === undefined) return { step: 'evaluate', progress, why: 'claimed' };
-  return findOrRebase({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
+  const progress = { childJobs, claimedReasons: pass.reasons, replans: 0, head: pass.conversation.head, review };
+  if (review !== undefined) return { name: 'review', progress, review };
+  if (plan === undefined) return { name: 'evaluate', progress, why: 'claimed' };
+  return continueWithPlan({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
 }
 
 /** Decides which plans may create child jobs. Lost child jobs are created once more, except on the last attempt. */
@@ -101,50 +101,52 @@ export function chooseChildJobs(
   return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
 }
 
-export function nextPassStep<Step extends PassStep>(state: PassState<Step>, facts: PassFacts[Step]): PassState {
-  return TRANSITIONS[state.step](state, facts);
+export function nextActivePassStateName<Name extends ActivePassStateName>(
+  state: PassState<Name>,
+  facts: PassFacts[Name],
+): PassState {
+  return TRANSITIONS[state.name](state, facts);
 }
 
 export function isFinal(state: PassState): state is FinalState {
-  return state.step === 'ended' || state.step === 'parked' || state.step === 'waiting' || state.step === 'lost';
+  return state.name === 'ended' || state.name === 'parked' || state.name === 'waiting' || state.name === 'lost';
 }
 
 const TRANSITIONS: {
-  readonly [Step in PassStep]: (state: PassState<Step>, facts: PassFacts[Step]) => PassState;
+  readonly [Name in ActivePassStateName]: (state: PassState<Name>, facts: PassFacts[Name]) => PassState;
 } = {
   evaluate: ({ progress }, facts) => {
     if (facts.status !== 'read') return lose(facts);
     const { snapshot } = facts;
     const reasons = evaluateRequest(snapshot.prepared, snapshot.state, snapshot.requested);
-    if (reasons.length > 0) return { step: 'plan', progress, snapshot, reasons };
-    return { step: 'end', progress, snapshot, reasons, outcome: { kind: 'no_reason' }, sizes: {} };
+    if (reasons.length > 0) return { name: 'plan', progress, snapshot, reasons };
+    return { name: 'end', progress, snapshot, reasons, outcome: { kind: 'no_reason' }, sizes: {} };
   },
   plan: ({ progress, snapshot, reasons }, facts) => {
     if (facts.status === 'gone') return lose({ status: 'gone' });
-    const ending = { step: 'end', progress, snapshot, reasons, sizes: {} } as const;
+    const ending = { name: 'end', progress, snapshot, reasons, sizes: {} } as const;
     if (facts.status === 'thinking') return { ...ending, outcome: { kind: 'thinking' } };
     const { plan, source } = facts;
     const planned = { progress, plan, conversation: snapshot.state };
-    if (plan.kind === 'summarize') return { step: 'record_plan', ...planned };
-    if (plan.kind === 'evict' || plan.kind === 'trim') return findOrRebase(planned, mayAskForNew(progress));
+    if (plan.kind === 'summarize') return { name: 'record_plan', ...planned };
+    if (plan.kind === 'evict' || plan.kind === 'trim') return continueWithPlan(planned);
     const kind = plan.explained.includes('no_gain') ? 'no_gain' : plan.kind;
     return { ...ending, outcome: { kind }, measured: { source, settled: undefined } };
   },
-  record_plan: (state, facts) =>
-    facts.status === 'recorded' ? findOrRebase(state, mayAskForNew(state.progress)) : lose(facts),
+  record_plan: (state, facts) => (facts.status === 'recorded' ? continueWithPlan(state) : lose(facts)),
   find_missing: ({ progress, plan }, { missing }) => {
     const { childJobs } = progress;
-    if (missing.length === 0 || childJobs.plans === 'none') return { step: 'rebase', progress, plan };
-    return { step: 'park', progress, job: childJobs.job, children: missing, sequences: plan.sequences.length };
+    if (missing.length === 0 || childJobs.plans === 'none') return { name: 'rebase', progress, plan };
+    return { name: 'park', progress, job: childJobs.job, children: missing, sequences: plan.sequences.length };
   },
-  park: ({ children }, facts) => (facts.status === 'parked' ? { step: 'parked', children } : lose(facts)),
+  park: ({ children }, facts) => (facts.status === 'parked' ? { name: 'parked', children } : lose(facts)),
   rebase: ({ progress, plan }, facts) => {
     if (facts.status !== 'read') return lose(facts);
     const { snapshot, live, planned } = facts;
     if (!fits(plan, planned, live.version)) return replan({ progress, snapshot }, 'version_changed');
     const { prepared, state, requested } = snapshot;
     const reasons = joinReasons(plan.reasons, evaluateRequest(prepared, state, requested));
-    return { step: 'settle', progress, snapshot, reasons, plan, live };
+    return { name: 'settle', progress, snapshot, reasons, plan, live };
   },
   settle: (state, facts) => {
     const { progress, snapshot, reasons, plan } = state;
@@ -154,13 +156,13 @@ const TRANSITIONS: {
         return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
       case 'thinking':
         // The summaries that were written stay recorded for the pass that runs after the model's answer.
-        return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
+        return { name: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
       case 'version_changed':
         return replan(state, facts.status);
     }
   },
   propose: ({ progress, snapshot, source, settled }, facts) => {
-    if (facts.status === 'proposed') return { step: 'waiting', progress, proposed: { snapshot, source, settled } };
+    if (facts.status === 'proposed') return { name: 'waiting', progress, proposed: { snapshot, source, settled } };
     return wasVoid(facts) ? replan({ progress, snapshot }, facts.status) : lose(facts);
   },
   commit: ({ progress, snapshot, source, settled }, facts) =>
@@ -173,9 +175,9 @@ const TRANSITIONS: {
   review: ({ progress, review }, facts) =>
     facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
   check_approval: ({ edits: _, ...state }, facts) => {
-    if (facts.status === 'accepted') return { ...state, step: 'commit_approved', proposal: facts.proposal };
+    if (facts.status === 'accepted') return { ...state, name: 'commit_approved', proposal: facts.proposal };
     const { progress } = state;
-    if (facts.status === 'refused') return { step: 'refuse_approval', progress, refusal: facts.refusal };
+    if (facts.status === 'refused') return { name: 'refuse_approval', progress, refusal: facts.refusal };
     return facts.status === 'gone' ? lose({ status: 'gone' }) : replan(state, facts.status);
   },
   commit_approved: (state, facts) => {
@@ -187,7 +189,7 @@ const TRANSITIONS: {
   refuse_approval: ({ progress }, facts) => {
     switch (facts.status) {
       case 'refused':
-        return { step: 'waiting', progress };
+        return { name: 'waiting', progress };
       case 'dropped':
         return dropProposal(progress);
       default:
@@ -202,26 +204,22 @@ function decideReview(progress: PassProgress, { proposal, verdict }: PassReview,
   // it.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
-  if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
+  if (verdict?.kind === 'approve') return { name: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
   const outcome = { kind: verdict === undefined ? 'expired' : 'rejected' } as const;
-  return { step: 'end', ...evaluated, outcome, sizes: {} };
+  return { name: 'end', ...evaluated, outcome, sizes: {} };
 }
 
 function dropProposal(progress: PassProgress): PassState {
-  return { step: 'evaluate', progress: { ...progress, replans: 0, review: undefined }, why: 'proposal_dropped' };
+  return { name: 'evaluate', progress: { ...progress, replans: 0, review: undefined }, why: 'proposal_dropped' };
 }
 
-function findOrRebase(
-  { progress, plan, conversation }: Recorded,
-  mayAsk: boolean,
+function continueWithPlan(
+  { progress, plan, conversation }: Summarizing,
+  mayAddChildJobs = progress.childJobs.plans !== 'none',
 ): PassState<'find_missing' | 'rebase'> {
   const covered = { ...progress, head: plan.head };
-  if (!mayAsk || plan.sequences.length === 0) return { step: 'rebase', progress: covered, plan };
-  return { step: 'find_missing', progress: covered, plan, conversation };
-}
-
-function mayAskForNew({ childJobs }: PassProgress): boolean {
-  return childJobs.plans !== 'none';
+  if (!mayAddChildJobs || plan.sequences.length === 0) return { name: 'rebase', progress: covered, plan };
+  return { name: 'find_missing', progress: covered, plan, conversation };
 }
 
 function fits(plan: PassPlan, planned: Version | undefined, live: Version): boolean {
@@ -233,17 +231,17 @@ function afterSettling(
   plan: PassPlan,
   { settled, source, texts }: Extract<PassFacts['settle'], { readonly status: 'settled' }>,
 ): PassState {
-  if (settled.kind === 'refused') return { step: 'fail', ...evaluated, code: 'invalid_context' };
+  if (settled.kind === 'refused') return { name: 'fail', ...evaluated, code: 'invalid_context' };
   if (settled.kind !== 'version') {
     const { kind } = settled;
     const sequences = plan.sequences.length;
     const sizes = kind === 'no_gain' ? { tokensBefore: settled.tokensBefore, tokensAfter: settled.tokensAfter } : {};
     const measured = { source, settled: undefined };
-    return { step: 'end', ...evaluated, outcome: { kind }, sizes: { sequences, ...sizes }, measured };
+    return { name: 'end', ...evaluated, outcome: { kind }, sizes: { sequences, ...sizes }, measured };
   }
   const { mode } = evaluated.snapshot.prepared.policy;
-  const step = mode === 'review' && !hasHardReason(evaluated.reasons) ? 'propose' : 'commit';
-  return { step, ...evaluated, plan, settled, source, texts };
+  const name = mode === 'review' && !hasHardReason(evaluated.reasons) ? 'propose' : 'commit';
+  return { name, ...evaluated, plan, settled, source, texts };
 }
 
 function afterWrite(
@@ -251,7 +249,7 @@ function afterWrite(
   outcome: PassOutcome['kind'],
   result: VersionCommitResult,
 ): PassState {
-  if (result.status === 'ended') return { step: 'ended', progress, outcome, snapshot, measured };
+  if (result.status === 'ended') return { name: 'ended', progress, outcome, snapshot, measured };
   return wasVoid(result) ? replan({ progress, snapshot }, result.status) : lose(result);
 }
 
@@ -266,13 +264,13 @@ function wasVoid<Result extends { readonly status: string }>(
 function replan({ progress, snapshot }: Seen, why: ReplanCause): PassState {
   const next = { ...progress, replans: progress.replans + 1 };
   if (next.replans === MAX_REPLANS)
-    return { step: 'fail', progress, snapshot, reasons: progress.claimed, code: 'conflict' };
-  if (next.review !== undefined) return { step: 'review', progress: next, review: next.review };
-  return { step: 'evaluate', progress: next, why };
+    return { name: 'fail', progress, snapshot, reasons: progress.claimedReasons, code: 'conflict' };
+  if (next.review !== undefined) return { name: 'review', progress: next, review: next.review };
+  return { name: 'evaluate', progress: next, why };
 }
 
 function lose({ status }: PassLost): PassState<'lost'> {
-  return { step: 'lost', why: status };
+  return { name: 'lost', why: status };
 }
 
 function joinReasons(before: readonly string[], now: readonly Reason[]): Reason[] {

@@ -32,7 +32,7 @@ type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['chil
 export interface PassProgress {
   readonly childJobs: ChildJobs;
   /** Reasons of the pass when the worker claimed it. A new plan can add reasons. */
-  readonly claimed: readonly Reason[];
+  readonly claimedReasons: readonly Reason[];
   readonly replans: number;
   /** Seq of the last message that was planned or settled. Later messages may need another pass. */
   readonly head: number;
@@ -53,7 +53,8 @@ interface Planned extends Working {
   readonly plan: PassPlan;
 }
 
-export interface Recorded extends Planned {
+/** A plan with the state of its conversation, which decides on the summarizer, and so on the keys of the summaries. */
+export interface Summarizing extends Planned {
   readonly conversation: ConversationState;
 }
 
@@ -88,8 +89,8 @@ interface PassSizes {
 interface States {
   evaluate: Working & { readonly why: 'claimed' | 'proposal_dropped' | ReplanCause };
   plan: Evaluated;
-  record_plan: Recorded;
-  find_missing: Recorded;
+  record_plan: Summarizing;
+  find_missing: Summarizing;
   park: Working & { readonly job: string; readonly children: Children; readonly sequences: number };
   rebase: Planned;
   settle: Settling;
@@ -118,12 +119,12 @@ interface States {
   lost: { readonly why: PassLost['status'] };
 }
 
-type FinalStep = 'ended' | 'parked' | 'waiting' | 'lost';
-export type PassStep = Exclude<keyof States, FinalStep>;
-export type PassState<Step extends keyof States = keyof States> = {
-  [Each in Step]: { readonly step: Each } & States[Each];
-}[Step];
-export type FinalState = PassState<FinalStep>;
+type FinalStateName = 'ended' | 'parked' | 'waiting' | 'lost';
+export type ActivePassStateName = Exclude<keyof States, FinalStateName>;
+export type PassState<Name extends keyof States = keyof States> = {
+  [Each in Name]: { readonly name: Each } & States[Each];
+}[Name];
+export type FinalState = PassState<FinalStateName>;
 
 /** Facts that the action of each state returns. `gone`: the conversation was erased. */
 export interface PassFacts {

@@ -175,7 +175,8 @@ function describeEnd(
   return { outcome, backoff, wakeTurn: ports.ids.next(), seenReasons: requested, ...idleTtlOf(prepared.policy) };
 }
 
-interface Ending {
+/** How a pass ended, for the event `pass_ended`. */
+interface EndReport {
   readonly outcome: PassOutcome;
   readonly reasons: readonly Reason[];
   readonly figures: Figures;
@@ -184,7 +185,7 @@ interface Ending {
 async function finish(
   run: OwnedPass,
   result: PassEndResult,
-  { outcome, reasons, figures }: Ending,
+  { outcome, reasons, figures }: EndReport,
 ): Promise<PassEndResult> {
   if (result.status !== 'ended') return result;
   const { ports, pass } = run;

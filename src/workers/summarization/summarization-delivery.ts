@@ -117,7 +117,7 @@ async function runClaimed(
     return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
-    if (error instanceof StoppedWork) return { result: handBack(ports, lease) };
+    if (error instanceof StoppedWork) return { result: handSummaryBack(ports, lease) };
     if (isModelError(error, 'retry') && error.retryAt !== undefined)
       return { result: { status: 'limited', retryAt: error.retryAt } };
     if (!delivery.isLastAttempt) throw error;
@@ -144,7 +144,7 @@ function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery)
   };
 }
 
-function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLease): SummarizationResult {
+function handSummaryBack(ports: SummarizationPorts, { conversation, passId }: SummaryLease): SummarizationResult {
   const isCutOff = ports.shutdown.callsEnd.aborted;
   if (isCutOff) ports.shutdown.noteCutOff();
   ports.onEvent({ type: 'lease_returned', what: 'summary', ...nameConversation(conversation), passId, isCutOff });

@@ -6,7 +6,6 @@ import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { type SoloHold, waitWithin } from '../solo-lock.ts';
-import { Ending, LostTurn, TurnTimeout } from './ending.ts';
 import { recordModelAnswer } from './model-answer.ts';
 import { askModel } from './model-request.ts';
 import { PieceStream } from './piece-stream.ts';
@@ -23,18 +22,19 @@ import {
 import { decideStep, decideTurnEnd, mayWaitForPass } from './step-decision.ts';
 import { runTools } from './tool-round.ts';
 import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
+import { LostTurn, TurnGuard, TurnTimeout } from './turn-guard.ts';
 import { type ContextCache, countModelSteps, countSteps, modelKey, TurnJournal } from './turn-journal.ts';
-import { CLAIMED, endWithin, nextTurnStep } from './turn-machine.ts';
+import { CLAIMED, endWithin, nextTurnState } from './turn-machine.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
-import { briefTurn, resumeTurn, startLimit, undoSettled } from './turn-start.ts';
+import { briefTurn, catchUp, startLimit, undoSettled } from './turn-start.ts';
 import {
+  type ActiveRunStateName,
   failTurn,
   HANDED_BACK,
   mustHandBack,
   type RunFacts,
   type RunningTurn,
   type RunState,
-  type RunStep,
   type TurnEnd,
 } from './turn-states.ts';
 
@@ -57,40 +57,40 @@ export async function answerClaimedTurn(
 ): Promise<ClaimedTurn | undefined> {
   const { ports, settings } = delivery;
   const startedAt = ports.clock.now();
-  const ending = new Ending(claimed.lease, { ...ports, ...settings });
-  const work = { claimed, ending, startedAt };
+  const guard = new TurnGuard(claimed.lease, { ...ports, ...settings });
+  const work = { claimed, guard, startedAt };
   try {
     try {
-      return await unlessAborted(ports.shutdown.workEnds, () => settleTurn(delivery, work));
+      return await unlessAborted(ports.shutdown.workEnds, () => runAndEndTurn(delivery, work));
     } catch (error) {
       if (!(error instanceof StoppedWork)) throw error;
-      await handBack(ports, work, error);
+      await cutOff(ports, work, error);
       return undefined;
     }
   } catch (error) {
-    if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: error.why });
+    if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...guard.scope, why: error.why });
     // The delivery reports the first error. An error of this call has the same cause, or the lease was lost.
     else await endBrokenTurn(ports, work, error).catch(() => undefined);
     throw error;
   } finally {
-    ending.stop();
+    guard.stop();
   }
 }
 
 /** Hands the turn back without waiting for its work. Without the lease, that work writes nothing more. */
-async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
-  work.ending.abort(cause);
+async function cutOff(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
+  work.guard.abort(cause);
   ports.shutdown.noteCutOff();
   const end = { kind: 'handed_back', isCutOff: true } as const;
   await endTurn(ports, { ...work, end, mayClaimNext: false });
 }
 
-async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<ClaimedTurn | undefined> {
+async function runAndEndTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<ClaimedTurn | undefined> {
   const { ports } = delivery;
-  const { claimed, ending } = work;
+  const { claimed, guard } = work;
   const { agent } = claimed;
   const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
-  if (mustBeAlone && !(await becomeAlone(delivery, ending))) {
+  if (mustBeAlone && !(await becomeAlone(delivery, guard))) {
     await endTurn(ports, { ...work, end: HANDED_BACK, mayClaimNext: false });
     return undefined;
   }
@@ -106,14 +106,14 @@ async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<Cl
   const run = openTurn(delivery, work, prepared);
   const end = await runTurn(run);
   const ended = { ...work, end, mayClaimNext: delivery.mayClaimNext() };
-  return await conclude(run, end, await endTurn(ports, ended));
+  return await followUp(run, end, await endTurn(ports, ended));
 }
 
 /**
  * Does what follows a settled turn. An error here must not reach that turn, or the next one, which may be claimed.
  * @returns the next turn, if the settlement claimed it
  */
-async function conclude(
+async function followUp(
   run: RunningTurn,
   end: TurnEnd,
   { next, conversation }: Awaited<ReturnType<typeof endTurn>>,
@@ -134,24 +134,24 @@ async function conclude(
   return next;
 }
 
-function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prepared: PreparedAgent): RunningTurn {
+function openTurn(delivery: OpenDelivery, { claimed, guard }: ClaimedWork, prepared: PreparedAgent): RunningTurn {
   const { ports, settings, context } = delivery;
   if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
   if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
   // A turn that recorded an outcome did not crash its worker at once. So other work may run beside the turn again.
   const onOutcome = (): void => delivery.hold?.admitOthers();
-  const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
+  const journal = new TurnJournal({ ...ports, claimed, guard, context, onOutcome });
   // A cancel logs the streamed text with its tokens. The first piece counts with the delimiters of its message.
   const countText = async (text: string, at: number): Promise<number> =>
     at > 0 ? await prepared.counter.count(text) : (await prepared.weigh({ role: 'assistant', content: text })).tokens;
-  const streamed = { ...ports, lease: ending.lease, ...(prepared.agent.onCancel !== 'discard' && { countText }) };
+  const streamed = { ...ports, lease: guard.lease, ...(prepared.agent.onCancel !== 'discard' && { countText }) };
   const stream = new PieceStream(streamed);
-  return { claimed, prepared, turnContext: {}, journal, context, ending, stream, ports, settings };
+  return { claimed, prepared, turnContext: {}, journal, context, guard, stream, ports, settings };
 }
 
 /** @throws LostTurn if the lease was lost. StoppedWork if the worker stops. */
 async function runTurn(run: RunningTurn): Promise<TurnEnd> {
-  const { ending, ports, prepared, claimed, settings } = run;
+  const { guard, ports, prepared, claimed, settings } = run;
   const rules = {
     agent: prepared.agent,
     isCompacting: prepared.policy.enabled,
@@ -160,29 +160,29 @@ async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   };
   let state: RunState = CLAIMED;
   try {
-    while (state.step !== 'end') state = nextTurnStep(state, await act(run, state), rules);
+    while (state.name !== 'end') state = nextTurnState(state, await act(run, state), rules);
   } catch (error) {
     if (!(error instanceof TurnTimeout) || run.limit === undefined) throw error;
     return run.limit.failed;
   } finally {
-    ending.unlimit();
+    guard.unlimit();
   }
   if (run.limit === undefined) return state.end;
   const { failed, until } = run.limit;
-  const isOver = ending.signal.reason instanceof TurnTimeout;
+  const isOver = guard.signal.reason instanceof TurnTimeout;
   return endWithin(state.end, { failed, leftMs: until - ports.clock.now(), isOver });
 }
 
-function act<Step extends RunStep>(run: RunningTurn, state: RunState<Step>): Promise<RunFacts[Step]> {
-  return ACTIONS[state.step](run, state);
+function act<Name extends ActiveRunStateName>(run: RunningTurn, state: RunState<Name>): Promise<RunFacts[Name]> {
+  return ACTIONS[state.name](run, state);
 }
 
 const ACTIONS: {
-  readonly [Step in RunStep]: (run: RunningTurn, state: RunState<Step>) => Promise<RunFacts[Step]>;
+  readonly [Name in ActiveRunStateName]: (run: RunningTurn, state: RunState<Name>) => Promise<RunFacts[Name]>;
 } = {
   claimed: startLimit,
   brief: briefTurn,
-  resume: resumeTurn,
+  catch_up: catchUp,
   check: checkStep,
   ask: askModel,
   record: recordModelAnswer,
@@ -211,14 +211,14 @@ async function checkStep(run: RunningTurn): Promise<RunFacts['check']> {
 }
 
 /** Waits until no other work runs in this process (I10). @throws LostTurn if the lease was lost */
-async function becomeAlone(delivery: OpenDelivery, ending: Ending): Promise<boolean> {
+async function becomeAlone(delivery: OpenDelivery, guard: TurnGuard): Promise<boolean> {
   const { turns, solo, shutdown, timers, isWatched = false } = delivery.ports;
   delivery.hold?.release();
-  const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [ending.signal, shutdown.begun] };
+  const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [guard.signal, shutdown.begun] };
   delivery.hold = await waitWithin(wait, (signal) => solo.alone(signal));
-  ending.signal.throwIfAborted();
+  guard.signal.throwIfAborted();
   if (delivery.hold === undefined) return false;
-  const started = await turns.startAlone(ending.lease, isWatched);
+  const started = await turns.startAlone(guard.lease, isWatched);
   if (isLost(started)) throw new LostTurn(started.status);
   return true;
 }

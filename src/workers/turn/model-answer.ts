@@ -91,7 +91,7 @@ async function judgeCount(
   answer: ModelAnswer,
   { messages, version }: SentContext,
 ): Promise<JudgedRequest> {
-  const { journal, prepared, ports, ending } = run;
+  const { journal, prepared, ports, guard } = run;
   const { size } = journal.conversation;
   // A pass committed between the claim and the request, so the size is that of the version before.
   if (size.version !== version) return { countFault: 'unknown' };
@@ -113,7 +113,7 @@ async function judgeCount(
   if (countFault === 'excess' || countFault === 'truncated') {
     ports.onEvent({
       type: 'count_ignored',
-      ...ending.scope,
+      ...guard.scope,
       model,
       why: countFault,
       reportedTokens: reported,

@@ -1,5 +1,5 @@
 import type { ModelOutcome, WorkerEvent } from '../../domain/events.ts';
-import { isHeldBack, isHeldCall, throughGate } from '../../domain/held-call.ts';
+import { gateOf, isHeldBack, isHeldCall } from '../../domain/held-call.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import {
   isModelError,
@@ -19,7 +19,7 @@ import {
 } from '../../domain/model-answer.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { StoppedWork } from '../shutdown.ts';
-import { type Ending, LostTurn, StepTimeout } from './ending.ts';
+import { LostTurn, StepTimeout, type TurnGuard } from './turn-guard.ts';
 import type { ModelFailure, RunningTurn } from './turn-states.ts';
 
 type ModelCallResult =
@@ -38,35 +38,36 @@ interface ModelCall {
 /** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
 export async function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { run, model, isCompacted, request } = call;
-  const { ending, ports, settings } = run;
+  const { guard, ports, settings } = run;
   const { maxOutputTokens } = request;
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted } as const;
   return await ports.tracing.inSpan(about, async () => {
     const { observed, progress } = observeRequest(call);
     try {
-      const answer = await ending.call(settings.stepTimeoutMs, generateWith(call, observed));
-      reportCall(call, progress, describeAnswer(answer));
-      const { content, toolCalls } = answer;
-      ports.onContent?.({ type: 'model_answered', ...ending.scope, content, toolCalls });
+      const answer = await guard.call(settings.stepTimeoutMs, generateWith(call, observed));
+      const { content, toolCalls, usage, model: answeredBy } = answer;
+      reportCall(call, progress, { outcome: 'answered', usage, ...(answeredBy !== undefined && { answeredBy }) });
+      ports.onContent?.({ type: 'model_answered', ...guard.scope, content, toolCalls });
       return { status: 'answered', answer };
     } catch (error) {
       if (!isHeldBack(error)) reportCall(call, progress, describeError(error, run));
-      ending.throwIfEnded();
+      guard.throwIfEnded();
       return { status: 'failed', failure: readFailure(error) };
     }
   });
 }
 
 /** Calls the model, which may be any code. @throws ModelError for every error and every malformed answer */
-function generateWith({ run: { ending, ports }, model }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
+function generateWith({ run: { guard, ports }, model }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
   return async (signal: AbortSignal): Promise<ModelAnswer> => {
     const request = { ...observed, signal };
     try {
-      const answer = await throughGate(request, model, async () => {
+      const generate = async (): Promise<ModelAnswer> => {
         const { system, messages } = request;
-        ports.onContent?.({ type: 'model_call_started', ...ending.scope, system, messages });
+        ports.onContent?.({ type: 'model_call_started', ...guard.scope, system, messages });
         return checkAnswer(await model.generate(request));
-      });
+      };
+      const answer = await (gateOf(request, model)?.pass(model, request, generate) ?? generate());
       refuseEmptyAnswer(answer);
       return answer;
     } catch (error) {
@@ -83,7 +84,7 @@ interface Progress {
 
 function observeRequest({ run, request }: ModelCall) {
   const { clock, onEvent } = run.ports;
-  const { conversation } = run.ending.lease;
+  const { conversation } = run.guard.lease;
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
   const onPassedOver = (name: unknown, kind: unknown): void => {
     Object.assign(progress, { firstTextAt: undefined, usage: undefined });
@@ -122,9 +123,9 @@ function readFailure(error: unknown): ModelFailure {
   return { kind, message, retryAt, code, form, refusesContents, mayBeTooLong, isHeld: isHeldCall(error) };
 }
 
-function outcomeOf(error: unknown, ending: Ending): ModelOutcome {
+function outcomeOf(error: unknown, guard: TurnGuard): ModelOutcome {
   if (error instanceof LostTurn) return 'lost';
-  if (error instanceof StoppedWork || ending.callsEnd.aborted) return 'stopped';
+  if (error instanceof StoppedWork || guard.callsEnd.aborted) return 'stopped';
   if (error instanceof StepTimeout) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
 }
@@ -136,12 +137,8 @@ interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | '
   readonly usage: ModelUsage | undefined;
 }
 
-function describeAnswer({ model, usage }: ModelAnswer): CallEnd {
-  return { outcome: 'answered', usage, ...(model !== undefined && { answeredBy: model }) };
-}
-
-function describeError(error: unknown, { ending, ports }: RunningTurn): CallEnd {
-  const outcome = outcomeOf(error, ending);
+function describeError(error: unknown, { guard, ports }: RunningTurn): CallEnd {
+  const outcome = outcomeOf(error, guard);
   if (!isModelError(error)) return { outcome, usage: undefined };
   const { message, code, retryAt, usage } = error;
   return {
@@ -162,7 +159,7 @@ function reportCall(
   const { usable } = run.prepared.limits;
   onEvent({
     type: 'model_called',
-    ...nameConversation(run.ending.lease.conversation),
+    ...nameConversation(run.guard.lease.conversation),
     purpose: 'turn',
     model: model.profile.id,
     tokens: request.tokens,

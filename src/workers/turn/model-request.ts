@@ -16,8 +16,8 @@ import { idempotencyKey, type SentContext } from './turn-journal.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<RunFacts['ask']> {
-  const { prepared, ending, ports, journal } = run;
-  const { tenant, id } = ending.lease.conversation;
+  const { prepared, guard, ports, journal } = run;
+  const { tenant, id } = guard.lease.conversation;
   const sent = await run.context.read(journal.conversation);
   await requestSoftPass(run, state.soft, sent.messages);
   const { version, isCompacted } = sent;
@@ -63,7 +63,7 @@ async function requestSoftPass(
   messages: readonly Message[],
 ): Promise<void> {
   const cause = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : backoff;
-  if (cause !== undefined) reportBackoff(run.ports, run.ending.lease.conversation, cause);
+  if (cause !== undefined) reportBackoff(run.ports, run.guard.lease.conversation, cause);
   else if (reasons.length > 0) await requestUnderLease(run, { reasons });
 }
 
@@ -73,7 +73,7 @@ function describeRequest(
   { messages, version }: SentContext,
 ): Omit<ModelRequest, 'signal'> {
   const { system, tools, answerSchema } = run.prepared;
-  const { conversation, turn } = run.ending.lease;
+  const { conversation, turn } = run.guard.lease;
   const gate = run.ports.gates?.gateFor(`turn|${conversation.tenant}|${conversation.id}|${turn}`);
   return {
     system,

@@ -14,8 +14,8 @@ import { START_VERSION, type Version, weighVersion } from '../../domain/version.
 import type { PassIntake } from '../../store/passes.ts';
 import { hashSegments } from '../content-hash.ts';
 import { requestPass } from '../pass-request.ts';
-import { LostTurn } from './ending.ts';
 import { decideStep, hasWaitedForPass, mayWaitForPass } from './step-decision.ts';
+import { LostTurn } from './turn-guard.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
 import {
   type FailedEnd,
@@ -26,13 +26,13 @@ import {
   type RunState,
 } from './turn-states.ts';
 
-export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
-  ending.signal.throwIfAborted();
+export async function requestUnderLease({ guard, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
+  guard.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
-    requestPass: (request) => ending.write('request', () => ports.passes.requestPass(request)),
+    requestPass: (request) => guard.write('request', () => ports.passes.requestPass(request)),
   };
-  const answer = await requestPass({ ...ports, passes }, ending.lease.conversation, { ...need, calibration });
+  const answer = await requestPass({ ...ports, passes }, guard.lease.conversation, { ...need, calibration });
   if (answer.status === 'gone') throw new LostTurn('gone');
   return answer.passId;
 }
@@ -44,7 +44,7 @@ export async function compactHere(
 ): Promise<RunFacts['compact']> {
   const { journal } = run;
   await requestUnderLease(run, need);
-  await run.ports.takeover.settleNow(run.ending.lease.conversation);
+  await run.ports.takeover.settleNow(run.guard.lease.conversation);
   await refresh(run);
   if (!isLastResort) await journal.recordWait(key, 'pass_settled');
   return { doesFit: doesFit(run), waits: journal.waitsOf(key), random: Math.random() };
@@ -64,20 +64,20 @@ export async function countAgain(
   run: RunningTurn,
   { tokens, refusal }: RunState<'recount'>,
 ): Promise<RunFacts['recount']> {
-  const { ports, ending, prepared } = run;
+  const { ports, guard, prepared } = run;
   if (refusal === undefined) {
     await refresh(run);
     if (doesFit(run)) return { status: 'fits' };
   }
   const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const need: PassNeed = refusal ? { reasons: ['overflow'], refusedTokens } : { reasons: ['hard_limit'] };
-  const recount = await ports.takeover.recount(ending.lease.conversation, need);
+  const recount = await ports.takeover.recount(guard.lease.conversation, need);
   if (recount.status === 'gone') throw new LostTurn('gone');
   return { status: 'counted', recount };
 }
 
-async function refresh({ journal, ports, ending }: RunningTurn): Promise<void> {
-  journal.adopt(await ports.contexts.readConversation(ending.lease.conversation));
+async function refresh({ journal, ports, guard }: RunningTurn): Promise<void> {
+  journal.adopt(await ports.contexts.readConversation(guard.lease.conversation));
 }
 
 function doesFit({ prepared, journal }: RunningTurn): boolean {
@@ -174,10 +174,10 @@ const VERSION_REFUSED = 'version_refused';
 
 /** Goes back to an older version. If that is too large and the turn may not wait for a pass, the turn fails. */
 export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<RunFacts['roll_back']> {
-  if (!(await replaceRefused(run, state))) return { mayAsk: false };
+  if (!(await replaceRefused(run, state))) return { maySend: false };
   const { journal, prepared } = run;
   const mayWait = mayWaitForPass(journal.waitsOf(state.key), 'threshold');
-  return { mayAsk: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
+  return { maySend: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
 }
 
 /** True if a pass or a rollback made the version, and no model has answered a request with it yet. */
@@ -196,8 +196,8 @@ async function replaceRefused(
   run: RunningTurn,
   { key, version: refused, failure }: RunState<'roll_back'>,
 ): Promise<boolean> {
-  const { ports, ending, journal } = run;
-  const { conversation } = ending.lease;
+  const { ports, guard, journal } = run;
+  const { conversation } = guard.lease;
   const shown = await findShown(run, await readVersion(run, refused));
   // No version newer than `answeredVersion` was answered. The search goes backwards, so it meets that version before
   // older answered versions.
@@ -205,7 +205,7 @@ async function replaceRefused(
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = copyOlder(run, refused, await readVersion(run, shown.parent));
-  ending.signal.throwIfAborted();
+  guard.signal.throwIfAborted();
   // Recorded before the rollback. A crash between the two leaves one wait too many. In the other order, a crash would
   // fail the turn.
   if (hasWaitedForPass(journal.waitsOf(key))) await journal.recordWait(key, 'rolled_back');
@@ -216,7 +216,7 @@ async function replaceRefused(
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  const result = await ending.write('rollback', () => ports.turns.rollBackVersion(ending.lease, rollback));
+  const result = await guard.write('rollback', () => ports.turns.rollBackVersion(guard.lease, rollback));
 
   if (result.status === 'answered') return false;
   if (result.status === 'version_changed') {
@@ -227,7 +227,7 @@ async function replaceRefused(
   ports.onEvent({
     type: 'version_refused',
     by: 'provider',
-    ...ending.scope,
+    ...guard.scope,
     version: refused,
     codes: failure.code === undefined ? [] : [failure.code],
     message: failure.message,
@@ -237,8 +237,8 @@ async function replaceRefused(
 }
 
 /** A version that the store dropped counts as the full log. */
-async function readVersion({ ports, ending }: RunningTurn, number: number | null): Promise<Version> {
-  const version = number === null ? undefined : await ports.contexts.readVersion(ending.lease.conversation, number);
+async function readVersion({ ports, guard }: RunningTurn, number: number | null): Promise<Version> {
+  const version = number === null ? undefined : await ports.contexts.readVersion(guard.lease.conversation, number);
   return version ?? START_VERSION;
 }
 

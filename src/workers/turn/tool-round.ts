@@ -5,9 +5,9 @@ import { describeThrown } from '../../domain/thrown.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
-import { LostTurn, type StepTimeout } from './ending.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
+import { LostTurn, type StepTimeout } from './turn-guard.ts';
 import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
 import { failTurn, HANDED_BACK, mustHandBack, type RunFacts, type RunningTurn, type RunState } from './turn-states.ts';
 
@@ -74,15 +74,15 @@ function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
 }
 
 /** Runs all calls of a round. The first failure aborts the others. A stopping worker aborts each call itself. */
-async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
+async function runAll({ guard }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
     for (const job of left) {
-      if (ending.signal.aborted) return;
+      if (guard.signal.aborted) return;
       try {
         await job();
       } catch (error) {
-        if (!(error instanceof StoppedWork)) ending.abort(error);
+        if (!(error instanceof StoppedWork)) guard.abort(error);
         throw error;
       }
     }
@@ -110,8 +110,8 @@ function nameTool({ call, decision }: AnswerableCall): string {
 
 async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const { call, decision } = one;
-  const { journal, prepared, ports, ending } = run;
-  const { scope } = ending;
+  const { journal, prepared, ports, guard } = run;
+  const { scope } = guard;
   const name = nameTool(one);
   ports.onContent?.({ type: 'tool_call_started', ...scope, name, call: call.id, arguments: call.arguments });
   const startedAt = ports.clock.now();
@@ -142,8 +142,8 @@ async function runTool(
   call: ToolCall,
   { tool, input }: { readonly tool: RunnableTool; readonly input: unknown },
 ): Promise<ToolAnswer> {
-  const { ending, ports, settings } = run;
-  const { conversation, turn } = ending.lease;
+  const { guard, ports, settings } = run;
+  const { conversation, turn } = guard.lease;
   const timeoutMs = tool.timeoutMs ?? settings.stepTimeoutMs;
   const context = {
     tenant: conversation.tenant,
@@ -153,10 +153,10 @@ async function runTool(
     idempotencyKey: idempotencyKey(run, call.id),
   };
   try {
-    return await ending.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));
+    return await guard.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));
   } catch (error) {
     // The abort may have caused the error. It is unknown whether the call had its effect.
-    ending.throwIfEnded();
+    guard.throwIfEnded();
     return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws only after an abort
   }
 }

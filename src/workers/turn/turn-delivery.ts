@@ -27,8 +27,8 @@ import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { wakeUnlessFull } from '../deferred-write.ts';
 import { enterSharedSlot, postpone, type SoloHold } from '../solo-lock.ts';
 import { answerClaimedTurn, type OpenDelivery } from './answer-turn.ts';
-import { Ending, LostTurn } from './ending.ts';
 import { endTurn } from './turn-end.ts';
+import { LostTurn, TurnGuard } from './turn-guard.ts';
 import { ContextCache } from './turn-journal.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 import type { TurnEnd } from './turn-states.ts';
@@ -195,23 +195,23 @@ async function answerApart(
   const { turns, clock, shutdown, suspects } = ports;
   if (suspects === undefined) return 'not_started';
   const startedAt = clock.now();
-  const ending = new Ending(claimed.lease, { ...ports, ...settings });
-  const handBack = async (end: Extract<TurnEnd, { kind: 'handed_back' }>): Promise<'done'> => {
-    await endTurn(ports, { claimed, ending, startedAt, end, mayClaimNext: false });
+  const guard = new TurnGuard(claimed.lease, { ...ports, ...settings });
+  const handSuspectBack = async (end: Extract<TurnEnd, { kind: 'handed_back' }>): Promise<'done'> => {
+    await endTurn(ports, { claimed, guard, startedAt, end, mayClaimNext: false });
     return 'done';
   };
   try {
-    const end = await suspects.run(claimed, ending.signal);
+    const end = await suspects.run(claimed, guard.signal);
     switch (end) {
       case 'ended':
         return 'done';
       case 'not_started':
         return end;
       case 'full':
-        return await handBack({ kind: 'handed_back', isCutOff: false, delayMs: FULL_DELAY_MS });
+        return await handSuspectBack({ kind: 'handed_back', isCutOff: false, delayMs: FULL_DELAY_MS });
       case 'stopped':
         shutdown.noteCutOff();
-        return await handBack({ kind: 'handed_back', isCutOff: true });
+        return await handSuspectBack({ kind: 'handed_back', isCutOff: true });
       case 'died': {
         const reported = await turns.reportDeath(claimed.lease);
         if (isLost(reported)) throw new LostTurn(reported.status);
@@ -219,6 +219,6 @@ async function answerApart(
       }
     }
   } finally {
-    ending.stop();
+    guard.stop();
   }
 }

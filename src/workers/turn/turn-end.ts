@@ -8,7 +8,7 @@ import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
 import type { TurnSettlement } from '../../store/turn-ends.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { wakeUnlessFull } from '../deferred-write.ts';
-import { type Ending, LostTurn } from './ending.ts';
+import { LostTurn, type TurnGuard } from './turn-guard.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { failTurn, type TurnEnd } from './turn-states.ts';
 
@@ -16,7 +16,7 @@ type EndPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' |
 
 export interface ClaimedWork {
   readonly claimed: ClaimedTurn;
-  readonly ending: Ending;
+  readonly guard: TurnGuard;
   /** Start of the work by this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
 }
@@ -38,7 +38,7 @@ export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTu
   const { claimed, end } = work;
   switch (end.kind) {
     case 'handed_back':
-      await handBack(ports, claimed, end);
+      await handTurnBack(ports, claimed, end);
       return {};
     case 'suspended':
       return await suspend(ports, work, end);
@@ -52,7 +52,7 @@ export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTu
   }
 }
 
-async function handBack(
+async function handTurnBack(
   { turns, wakes, ids, onEvent }: EndPorts,
   { lease }: ClaimedTurn,
   { isCutOff, delayMs = 0 }: Extract<TurnEnd, { kind: 'handed_back' }>,
@@ -75,7 +75,7 @@ async function suspend(
   const { lease } = work.claimed;
   const { wait, why } = end;
   const request = { ...wait, suspendedIn: tracing.current() };
-  const { status } = await work.ending.write('suspend', () => turns.suspend(lease, request));
+  const { status } = await work.guard.write('suspend', () => turns.suspend(lease, request));
   const { step, for: kind, waitMs } = wait;
   if (status === 'exhausted') {
     const limit = wait.maxMs === undefined ? 'was suspended too often' : `waited longer than ${wait.maxMs} ms`;
@@ -90,7 +90,7 @@ async function suspend(
 
 async function settle(
   ports: EndPorts,
-  { claimed, ending, startedAt, mayClaimNext }: EndedWork,
+  { claimed, guard, startedAt, mayClaimNext }: EndedWork,
   settlement: TurnSettlement,
 ): Promise<EndedTurn> {
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
@@ -99,8 +99,8 @@ async function settle(
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
   // After an abort only the failure of the turn may be recorded, but no answer of a model.
-  if (settlement.step !== undefined) ending.signal.throwIfAborted();
-  const result = await ending.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
+  if (settlement.step !== undefined) guard.signal.throwIfAborted();
+  const result = await guard.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
   onEvent({
     type: 'turn_settled',
     ...nameConversation(conversation),
@@ -120,8 +120,8 @@ async function settle(
  * return with the next claim, so the turn fails with a code.
  */
 export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {
-  const { claimed, ending } = work;
-  ending.abort(error);
+  const { claimed, guard } = work;
+  guard.abort(error);
   if (isServiceError(error)) await ports.turns.release(claimed.lease, ports.ids.next());
   else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
 }

@@ -9,12 +9,12 @@ import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { TurnStore } from '../../store/turns.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { type Ending, LostTurn } from './ending.ts';
 import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from './step-decision.ts';
+import { LostTurn, type TurnGuard } from './turn-guard.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
 interface JournalPorts {
-  readonly ending: Ending;
+  readonly guard: TurnGuard;
   readonly clock: Clock;
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep' | 'takeSteering'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps' | 'spentTokens'>;
@@ -70,9 +70,9 @@ export class TurnJournal {
   }
 
   async start(keys: readonly string[]): Promise<void> {
-    const { turns, ending, clock } = this.#ports;
-    ending.signal.throwIfAborted();
-    await ending.write('start', () => turns.startSteps(ending.lease, keys));
+    const { turns, guard, clock } = this.#ports;
+    guard.signal.throwIfAborted();
+    await guard.write('start', () => turns.startSteps(guard.lease, keys));
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
@@ -81,15 +81,15 @@ export class TurnJournal {
   /** Appends the messages of turns that steer this turn. Writes to the store only if such turns may exist. */
   async takeSteering(): Promise<void> {
     if (this.#conversation.isSteered !== true) return;
-    const { turns, ending } = this.#ports;
-    ending.signal.throwIfAborted();
-    this.adopt((await ending.write('steer', () => turns.takeSteering(ending.lease))).conversation);
+    const { turns, guard } = this.#ports;
+    guard.signal.throwIfAborted();
+    this.adopt((await guard.write('steer', () => turns.takeSteering(guard.lease))).conversation);
   }
 
   async record(outcome: StepOutcome): Promise<void> {
-    const { turns, ending } = this.#ports;
-    ending.signal.throwIfAborted();
-    const { status, conversation } = await ending.write('step', () => turns.recordStep(ending.lease, outcome));
+    const { turns, guard } = this.#ports;
+    guard.signal.throwIfAborted();
+    const { status, conversation } = await guard.write('step', () => turns.recordStep(guard.lease, outcome));
     const { usage, requestTokens = 0 } = outcome;
     const tokens = usage === undefined ? requestTokens : usage.inputTokens + usage.outputTokens;
     if (status === 'recorded') this.#spentTokens += tokens;

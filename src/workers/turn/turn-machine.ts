@@ -1,19 +1,20 @@
 /**
- * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnStep` is pure: it derives the next
+ * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnState` is pure: it derives the next
  * state from a state and the facts that the action of this state read or wrote. `turn-states.ts` has their types.
  * `runTurn` of `answer-turn.ts` is the loop: act, next state, act, until the end.
  *
  * ```
- *  claimed ──► brief ──► resume ──┬──────► check ──► ask ──► record ──► end (completed)
- *                                 │          ▲                 │
- *                                 └► tools ──┘◄── to correct ──┤
- *                                      ▲                       │
- *                                      └─────── calls ─────────┘
+ *  claimed ──► brief ──► catch_up ──┬──────► check ──► ask ──► record ──► end (completed)
+ *                                   │          ▲                 │
+ *                                   └► tools ──┘◄── to correct ──┤
+ *                                        ▲                       │
+ *                                        └─────── calls ─────────┘
  * ```
  *
  * - `claimed`: starts the timer of the turn's time limit. If no time is left: `end`.
  * - `brief`: reads the caller's `context`, and the system prompt that a function of the agent wrote.
- * - `resume`: removes what earlier turns left, closes the turn's wait, and reads its last answer. New turns pass, too.
+ * - `catch_up`: removes the messages of canceled turns from the context. Records the end of the turn's last wait, and
+ *   reads the turn's last answer. A new turn has neither.
  * - `check`: takes messages that steer the turn. May it make a model call, and does the context fit?
  * - `ask`: calls the model. `record` writes its answer, but leaves a final answer to the settlement.
  * - `tools`: runs or answers the open calls of the last answer. Calls that wait for an answer from outside: `end`.
@@ -37,7 +38,7 @@
  * older version each time. Model and tool calls together are at most `maxSteps`.
  *
  * `end` gives the lease back, as only `endBrokenTurn` does besides. A lost lease, a stopping worker and a timeout end a
- * turn from outside, by `Ending`.
+ * turn from outside, by `TurnGuard`.
  */
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import type { Leaving } from '../../domain/message.ts';
@@ -46,6 +47,7 @@ import { TURN_LIMITS } from '../../domain/turn.ts';
 import { mayWaitForPass, type StepWaits, waitAtGate, waitForPass, waitForRetry } from './step-decision.ts';
 import type { PassNeed } from './turn-ports.ts';
 import {
+  type ActiveRunStateName,
   type FailedEnd,
   failTurn,
   HANDED_BACK,
@@ -53,7 +55,6 @@ import {
   type ModelFailure,
   type RunFacts,
   type RunState,
-  type RunStep,
   type TimeLimit,
   type TurnEnd,
   type TurnRules,
@@ -65,32 +66,32 @@ const MAX_UNSETTLED = 3;
 /** Number of retries after an empty answer. Each retry costs the whole request. */
 const MAX_EMPTY_RETRIES = 2;
 
-const CHECK: RunState<'check'> = { step: 'check' };
+const CHECK: RunState<'check'> = { name: 'check' };
 
-export const CLAIMED: RunState<'claimed'> = { step: 'claimed' };
+export const CLAIMED: RunState<'claimed'> = { name: 'claimed' };
 
-export function nextTurnStep<Step extends RunStep>(
-  state: RunState<Step>,
-  facts: RunFacts[Step],
+export function nextTurnState<Name extends ActiveRunStateName>(
+  state: RunState<Name>,
+  facts: RunFacts[Name],
   rules: TurnRules,
 ): RunState {
-  return TRANSITIONS[state.step](state, facts, rules);
+  return TRANSITIONS[state.name](state, facts, rules);
 }
 
 const TRANSITIONS: {
-  readonly [Step in RunStep]: (state: RunState<Step>, facts: RunFacts[Step], rules: TurnRules) => RunState;
+  readonly [Name in ActiveRunStateName]: (state: RunState<Name>, facts: RunFacts[Name], rules: TurnRules) => RunState;
 } = {
-  claimed: (_, { limit }) => (limit !== undefined && limit.leftMs <= 0 ? end(limit.failed) : { step: 'brief' }),
+  claimed: (_, { limit }) => (limit !== undefined && limit.leftMs <= 0 ? end(limit.failed) : { name: 'brief' }),
   brief: (_, facts, { agent: { name } }) =>
     facts.status === 'briefed'
-      ? { step: 'resume' }
+      ? { name: 'catch_up' }
       : end(failTurn('system_failed', `agent ${name}: ${facts.why}`, { agent: name })),
-  resume: (_, { last }) => (last === undefined ? CHECK : { step: 'tools', answered: last }),
+  catch_up: (_, { last }) => (last === undefined ? CHECK : { name: 'tools', answered: last }),
   check: afterCheck,
   ask: ({ key, tokens }, facts, rules) => {
     if (facts.status === 'failed') return afterFailure({ key, tokens }, facts, rules);
     const { answer, sent } = facts;
-    return { step: 'record', key, tokens, answer, sent };
+    return { name: 'record', key, tokens, answer, sent };
   },
   record: (_, facts, rules) => {
     switch (facts.status) {
@@ -99,7 +100,7 @@ const TRANSITIONS: {
       case 'final':
         return end(endWithAnswer(facts, rules));
       case 'recorded':
-        return { step: 'tools', answered: facts.answered };
+        return { name: 'tools', answered: facts.answered };
       case 'to_correct':
         return CHECK;
     }
@@ -114,20 +115,20 @@ const TRANSITIONS: {
   recount: ({ key, tokens, refusal }, facts) => {
     if (facts.status === 'fits') return CHECK;
     const { recount } = facts;
-    if (refusal !== undefined || recount.status === 'too_large') return { step: 'give_up', tokens, refusal, recount };
-    return { step: 'compact', key, need: { reasons: ['hard_limit'] }, isLastResort: true };
+    if (refusal !== undefined || recount.status === 'too_large') return { name: 'give_up', tokens, refusal, recount };
+    return { name: 'compact', key, need: { reasons: ['hard_limit'] }, isLastResort: true };
   },
   note_refusal: ({ key }, { need, waits }) => makeRoom(key, waits, need),
-  roll_back: ({ failure }, { mayAsk }) => {
-    if (mayAsk) return CHECK;
-    return { step: 'find_leaving', failure, which: failure.refusesContents === true ? 'unanswered' : 'if_new' };
+  roll_back: ({ failure }, { maySend }) => {
+    if (maySend) return CHECK;
+    return { name: 'find_leaving', failure, which: failure.refusesContents === true ? 'unanswered' : 'if_new' };
   },
   find_leaving: ({ failure }, { leaves }, rules) => end(failModel(rules, failure, leaves)),
   give_up: (_, { failed, leaves }) => end(leaveContext(failed, leaves)),
 };
 
 function end(how: TurnEnd): RunState<'end'> {
-  return { step: 'end', end: how };
+  return { name: 'end', end: how };
 }
 
 function afterCheck(_: RunState<'check'>, facts: RunFacts['check'], rules: TurnRules): RunState {
@@ -141,18 +142,18 @@ function afterCheck(_: RunState<'check'>, facts: RunFacts['check'], rules: TurnR
   }
   const { tokens } = decision.size;
   if (decision.kind === 'wait') return makeRoom(key, waits, { reasons: decision.reasons });
-  if (decision.kind === 'refuse') return isCompacting ? { step: 'recount', key, tokens } : { step: 'give_up', tokens };
+  if (decision.kind === 'refuse') return isCompacting ? { name: 'recount', key, tokens } : { name: 'give_up', tokens };
   if (spentTokens + tokens > maxTurnTokens) {
     const sum = `the turn has used ${spentTokens} tokens, and its next model call needs ${tokens}. Its maxTurnTokens is ${maxTurnTokens}`;
     return end(failTurn('token_limit', sum, { spentTokens, tokens, maxTurnTokens }));
   }
-  return { step: 'ask', key, number, tokens, soft: decision };
+  return { name: 'ask', key, number, tokens, soft: decision };
 }
 
 /** Waits for a pass. After several passes that decided nothing, compacts in the turn, without missing summaries. */
 function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): RunState {
-  if (unsettledPasses < MAX_UNSETTLED) return { step: 'request_pass', key, need };
-  return { step: 'compact', key, need, isLastResort: false };
+  if (unsettledPasses < MAX_UNSETTLED) return { name: 'request_pass', key, need };
+  return { name: 'compact', key, need, isLastResort: false };
 }
 
 type FailedCall = Extract<RunFacts['ask'], { readonly status: 'failed' }>;
@@ -166,16 +167,16 @@ function afterFailure(
   const mayMakeRoom = rules.isCompacting && mayWaitForPass(waits, 'overflow');
   switch (failure.kind) {
     case 'overflow':
-      if (mayMakeRoom) return { step: 'note_refusal', key, tokens };
-      return { ...(rules.isCompacting ? { step: 'recount', key } : { step: 'give_up' }), tokens, refusal: failure };
+      if (mayMakeRoom) return { name: 'note_refusal', key, tokens };
+      return { ...(rules.isCompacting ? { name: 'recount', key } : { name: 'give_up' }), tokens, refusal: failure };
     case 'retry':
       return end(waitOrFail(call, rules));
     case 'invalid':
-      if (failure.mayBeTooLong !== true || !isUnanswered) return { step: 'roll_back', key, version, failure };
-      return mayMakeRoom ? { step: 'note_refusal', key, tokens } : end(failModel(rules, failure));
+      if (failure.mayBeTooLong !== true || !isUnanswered) return { name: 'roll_back', key, version, failure };
+      return mayMakeRoom ? { name: 'note_refusal', key, tokens } : end(failModel(rules, failure));
     case 'fatal':
       if (failure.refusesContents !== true) return end(failModel(rules, failure));
-      return { step: 'find_leaving', failure, which: 'unanswered' };
+      return { name: 'find_leaving', failure, which: 'unanswered' };
   }
 }
 

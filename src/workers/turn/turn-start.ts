@@ -20,8 +20,8 @@ import { readTurnContext } from '../../domain/turn-context.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import type { TurnUndo } from '../../store/turn-changes.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { LostTurn } from './ending.ts';
 import { countsAsRetry } from './step-decision.ts';
+import { LostTurn } from './turn-guard.ts';
 import { countModelSteps, modelKey } from './turn-journal.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { type Answered, failTurn, type RunFacts, type RunningTurn, type TimeLimit } from './turn-states.ts';
@@ -31,7 +31,7 @@ export async function startLimit(run: RunningTurn): Promise<RunFacts['claimed']>
   if (limit === undefined || limit.leftMs <= 0) return { limit };
   const { leftMs, failed } = limit;
   run.limit = { until: run.ports.clock.now() + leftMs, failed };
-  run.ending.limit(leftMs);
+  run.guard.limit(leftMs);
   return { limit };
 }
 
@@ -78,7 +78,7 @@ export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
   if (typeof system === 'string') return BRIEFED;
   const written = briefing.system ?? (await writeSystem(run, system));
   if (typeof written !== 'string') return { status: 'failed', why: written.why };
-  const kept = await ports.turns.keepSystem(run.ending.lease, written);
+  const kept = await ports.turns.keepSystem(run.guard.lease, written);
   if (isLost(kept)) throw new LostTurn(kept.status);
   run.prepared = await prepared.withSystem(kept.system);
   return BRIEFED;
@@ -87,14 +87,14 @@ export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
 const BRIEFED = { status: 'briefed' } as const;
 
 async function writeSystem(
-  { turnContext, ending, settings }: RunningTurn,
+  { turnContext, guard, settings }: RunningTurn,
   write: SystemFunction,
 ): Promise<string | { readonly why: string }> {
   let written: unknown;
   try {
-    written = await ending.call(settings.stepTimeoutMs, async () => await write(structuredClone(turnContext)));
+    written = await guard.call(settings.stepTimeoutMs, async () => await write(structuredClone(turnContext)));
   } catch (error) {
-    ending.throwIfEnded();
+    guard.throwIfEnded();
     return { why: `the system function threw an error: ${describeThrown(error).message}` };
   }
   if (typeof written !== 'string')
@@ -105,7 +105,7 @@ async function writeSystem(
   return written;
 }
 
-export async function resumeTurn(run: RunningTurn): Promise<RunFacts['resume']> {
+export async function catchUp(run: RunningTurn): Promise<RunFacts['catch_up']> {
   await undoCanceled(run);
   await closeWait(run);
   return { last: await readLastAnswer(run) };
@@ -164,15 +164,15 @@ function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: '
 
 /** Restores the context version from before the canceled turns, so that their messages leave the context. */
 async function undoCanceled(run: RunningTurn): Promise<void> {
-  const { claimed, journal, ports, ending } = run;
+  const { claimed, journal, ports, guard } = run;
   const { undo = [], left = [] } = claimed.conversation;
   if (undo.length === 0) return;
   for (;;) {
     const { version } = journal.conversation.size;
-    const made = await makeUndo(ports, ending.lease.conversation, { version, undo, left });
-    const result = await ending.write('rollback', () => ports.turns.undoTurns(ending.lease, made));
+    const made = await makeUndo(ports, guard.lease.conversation, { version, undo, left });
+    const result = await guard.write('rollback', () => ports.turns.undoTurns(guard.lease, made));
     if (result.status !== 'version_changed') return journal.adopt(result.conversation);
-    journal.adopt(await ports.contexts.readConversation(ending.lease.conversation));
+    journal.adopt(await ports.contexts.readConversation(guard.lease.conversation));
   }
 }
 

@@ -9,9 +9,9 @@ import type { TurnContext } from '../../domain/turn-context.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import type { Ending } from './ending.ts';
 import type { PieceStream } from './piece-stream.ts';
 import type { SoftPass, StepDecision, StepWaits } from './step-decision.ts';
+import type { TurnGuard } from './turn-guard.ts';
 import type { ContextCache, SentContext, TurnJournal } from './turn-journal.ts';
 import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts';
 
@@ -22,7 +22,7 @@ export interface RunningTurn {
   turnContext: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
-  readonly ending: Ending;
+  readonly guard: TurnGuard;
   readonly stream: PieceStream;
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
@@ -129,7 +129,7 @@ interface TooLarge {
 interface States {
   claimed: object;
   brief: object;
-  resume: object;
+  catch_up: object;
   check: object;
   ask: ModelStep & { readonly number: number; readonly tokens: number; readonly soft: SoftPass };
   record: ModelStep & { readonly tokens: number; readonly answer: ModelAnswer; readonly sent: SentContext };
@@ -145,11 +145,11 @@ interface States {
   end: { readonly end: TurnEnd };
 }
 
-export type RunStep = Exclude<keyof States, 'end'>;
+export type ActiveRunStateName = Exclude<keyof States, 'end'>;
 
-export type RunState<Step extends keyof States = keyof States> = {
-  readonly [Each in Step]: { readonly step: Each } & States[Each];
-}[Step];
+export type RunState<Name extends keyof States = keyof States> = {
+  readonly [Each in Name]: { readonly name: Each } & States[Each];
+}[Name];
 
 interface FailedCall {
   readonly status: 'failed';
@@ -166,7 +166,7 @@ interface FailedCall {
 export interface RunFacts {
   claimed: { readonly limit: TimeLimit | undefined };
   brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
-  resume: { readonly last: Answered | undefined };
+  catch_up: { readonly last: Answered | undefined };
   check:
     | { readonly status: 'stopping' }
     | {
@@ -198,8 +198,8 @@ export interface RunFacts {
   /** `fits`: the context has changed meanwhile, and the request fits. */
   recount: { readonly status: 'fits' } | { readonly status: 'counted'; readonly recount: Recount };
   note_refusal: { readonly need: PassNeed; readonly waits: StepWaits };
-  /** `mayAsk`: the request with the older version may be sent. Otherwise the turn waits for a pass. */
-  roll_back: { readonly mayAsk: boolean };
+  /** `maySend`: the request with the older version may be sent. Otherwise the turn waits for a pass. */
+  roll_back: { readonly maySend: boolean };
   find_leaving: { readonly leaves: Leaving | undefined };
   give_up: { readonly failed: FailedEnd; readonly leaves: Leaving | undefined };
 }

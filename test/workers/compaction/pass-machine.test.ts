@@ -9,14 +9,19 @@ import { completePolicy } from '../../../src/domain/policy.ts';
 import type { Proposal } from '../../../src/domain/proposal.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { ClaimedPass } from '../../../src/store/pass-record.ts';
-import { chooseChildJobs, isFinal, nextPassStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
+import {
+  chooseChildJobs,
+  isFinal,
+  nextActivePassStateName,
+  startPass,
+} from '../../../src/workers/compaction/pass-machine.ts';
 import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type {
+  ActivePassStateName,
   ChildJobs,
   PassFacts,
   PassProgress,
   PassState,
-  PassStep,
 } from '../../../src/workers/compaction/pass-states.ts';
 import { Fixture, ref } from './fixture.ts';
 
@@ -88,7 +93,13 @@ const ANY: ChildJobs = { plans: 'any', job: 'job' };
 const NEW: ChildJobs = { plans: 'new', job: 'job' };
 const NEVER: ChildJobs = { plans: 'none' };
 
-const progress: PassProgress = { childJobs: ANY, claimed: ['token_threshold'], replans: 0, head: 5, review: undefined };
+const progress: PassProgress = {
+  childJobs: ANY,
+  claimedReasons: ['token_threshold'],
+  replans: 0,
+  head: 5,
+  review: undefined,
+};
 const approving = { proposal: PROPOSAL, verdict: { kind: 'approve', edits: {} } } as const;
 const reviewing: PassProgress = { ...progress, review: approving };
 const snapshot = snapshotOf();
@@ -103,42 +114,42 @@ const details = { max: 1, fixed: 1, pinned: 1, open: 1, floor: 1 };
 const refusal = { code: 'proposal_stale', field: 'proposal', message: '' } as const;
 
 const at = {
-  evaluate: { step: 'evaluate', progress, why: 'claimed' },
-  plan: { step: 'plan', ...evaluated },
-  findMissing: { step: 'find_missing', progress, plan: PLAN, conversation: STATE },
-  rebase: { step: 'rebase', progress, plan: PLAN },
-  settle: { step: 'settle', ...settling },
-  propose: { step: 'propose', ...made },
-  commit: { step: 'commit', ...made },
-  fail: { step: 'fail', ...evaluated, code: 'conflict' },
-  review: { step: 'review', progress: reviewing, review: approving },
-  check: { step: 'check_approval', ...reviewed, edits: {} },
-  commitApproved: { step: 'commit_approved', ...reviewed },
-  refuse: { step: 'refuse_approval', progress, refusal },
+  evaluate: { name: 'evaluate', progress, why: 'claimed' },
+  plan: { name: 'plan', ...evaluated },
+  findMissing: { name: 'find_missing', progress, plan: PLAN, conversation: STATE },
+  rebase: { name: 'rebase', progress, plan: PLAN },
+  settle: { name: 'settle', ...settling },
+  propose: { name: 'propose', ...made },
+  commit: { name: 'commit', ...made },
+  fail: { name: 'fail', ...evaluated, code: 'conflict' },
+  review: { name: 'review', progress: reviewing, review: approving },
+  check: { name: 'check_approval', ...reviewed, edits: {} },
+  commitApproved: { name: 'commit_approved', ...reviewed },
+  refuse: { name: 'refuse_approval', progress, refusal },
 } as const;
 
 function replanned(why: 'reasons_added' | 'version_changed') {
-  return { step: 'evaluate', why, progress: { replans: 1 } };
+  return { name: 'evaluate', why, progress: { replans: 1 } };
 }
 
 /** A transition: a state, the facts of its action, and the expected fields of the next state. */
-type Row<Step extends PassStep = PassStep> = {
-  [Each in Step]: readonly [string, PassState<Each>, PassFacts[Each], object];
-}[Step];
+type Row<Name extends ActivePassStateName = ActivePassStateName> = {
+  [Each in Name]: readonly [string, PassState<Each>, PassFacts[Each], object];
+}[Name];
 
 const ROWS: readonly Row[] = [
-  ['evaluate plans for the reasons that hold', at.evaluate, read, { step: 'plan', reasons }],
+  ['evaluate plans for the reasons that hold', at.evaluate, read, { name: 'plan', reasons }],
   [
     'evaluate ends if its reasons no longer hold',
     at.evaluate,
     { status: 'read', snapshot: snapshotOf(SMALL) },
-    { step: 'end', reasons: [], outcome: { kind: 'no_reason' } },
+    { name: 'end', reasons: [], outcome: { kind: 'no_reason' } },
   ],
   [
     'plan records a plan that has sequences to summarize',
     at.plan,
     { status: 'planned', plan: PLAN, source: SOURCE },
-    { step: 'record_plan', plan: PLAN, conversation: STATE },
+    { name: 'record_plan', plan: PLAN, conversation: STATE },
   ],
   ...(['evict', 'trim'] as const).map((kind): Row => {
     const plan = { ...PLAN, kind, sequences: [] };
@@ -147,7 +158,7 @@ const ROWS: readonly Row[] = [
       title,
       at.plan,
       { status: 'planned', plan, source: SOURCE },
-      { step: 'rebase', plan, progress: { ...progress, head: 7 } },
+      { name: 'rebase', plan, progress: { ...progress, head: 7 } },
     ];
   }),
   ...(['none', 'infeasible'] as const).map(
@@ -155,61 +166,61 @@ const ROWS: readonly Row[] = [
       `plan ends a pass whose plan is ${kind}, and keeps the context for the shadow`,
       at.plan,
       { status: 'planned', plan: { ...PLAN, kind }, source: SOURCE },
-      { step: 'end', outcome: { kind }, measured: { source: SOURCE, settled: undefined } },
+      { name: 'end', outcome: { kind }, measured: { source: SOURCE, settled: undefined } },
     ],
   ),
   [
     'plan ends if the model is in a thinking loop',
     at.plan,
     { status: 'thinking' },
-    { step: 'end', outcome: { kind: 'thinking' }, reasons },
+    { name: 'end', outcome: { kind: 'thinking' }, reasons },
   ],
-  ['plan ends as lost if the conversation was erased', at.plan, { status: 'gone' }, { step: 'lost', why: 'gone' }],
+  ['plan ends as lost if the conversation was erased', at.plan, { status: 'gone' }, { name: 'lost', why: 'gone' }],
   ...(
     [
       [ANY, 'find_missing'],
       [NEW, 'find_missing'],
       [NEVER, 'rebase'],
     ] as const
-  ).map(([childJobs, step]): Row => {
+  ).map(([childJobs, name]): Row => {
     const carried = { ...progress, childJobs };
-    const title = `record_plan goes on to ${step} if children of ${childJobs.plans} plans may be asked for`;
+    const title = `record_plan goes on to ${name} if children of ${childJobs.plans} plans may be asked for`;
     return [
       title,
-      { step: 'record_plan', progress: carried, plan: PLAN, conversation: STATE },
+      { name: 'record_plan', progress: carried, plan: PLAN, conversation: STATE },
       { status: 'recorded' },
-      { step, plan: PLAN, progress: { ...carried, head: 7 } },
+      { name, plan: PLAN, progress: { ...carried, head: 7 } },
     ];
   }),
   [
     'find_missing adds a child job for each missing summary',
     at.findMissing,
     { missing: [CHILD] },
-    { step: 'park', job: 'job', children: [CHILD], sequences: 1 },
+    { name: 'park', job: 'job', children: [CHILD], sequences: 1 },
   ],
   [
     'find_missing continues at rebase if no summary is missing',
     at.findMissing,
     { missing: [] },
-    { step: 'rebase', plan: PLAN },
+    { name: 'rebase', plan: PLAN },
   ],
   [
     'park gives the child jobs to the queue',
-    { step: 'park', progress, job: 'job', children: [CHILD], sequences: 1 },
+    { name: 'park', progress, job: 'job', children: [CHILD], sequences: 1 },
     { status: 'parked' },
-    { step: 'parked', children: [CHILD] },
+    { name: 'parked', children: [CHILD] },
   ],
   [
     'rebase continues at settle, for the reasons of the plan and those that were added',
     at.rebase,
     { status: 'read', snapshot: snapshotOf(SMALL, ['manual']), live: SOURCE, planned: START_VERSION },
-    { step: 'settle', plan: PLAN, live: SOURCE, reasons: ['token_threshold', 'manual'] },
+    { name: 'settle', plan: PLAN, live: SOURCE, reasons: ['token_threshold', 'manual'] },
   ],
   [
     'rebase keeps a plan whose ranges are unchanged in the live version of the context',
     at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: START_VERSION },
-    { step: 'settle', plan: PLAN },
+    { name: 'settle', plan: PLAN },
   ],
   [
     'rebase plans again if the live version covers more messages than the planned one',
@@ -227,32 +238,32 @@ const ROWS: readonly Row[] = [
     'settle commits a version that covers the context up to its last message',
     at.settle,
     settled,
-    { step: 'commit', settled: SETTLED, source: SOURCE, progress: { head: 8 } },
+    { name: 'commit', settled: SETTLED, source: SOURCE, progress: { head: 8 } },
   ],
   [
     'settle proposes the new version in mode review',
     { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review') },
     settled,
-    { step: 'propose', settled: SETTLED },
+    { name: 'propose', settled: SETTLED },
   ],
   [
     'settle commits the new version in mode review if a reason is hard',
     { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review'), reasons: ['hard_limit'] },
     settled,
-    { step: 'commit', settled: SETTLED },
+    { name: 'commit', settled: SETTLED },
   ],
   [
     'settle fails if every new version breaks a rule',
     at.settle,
     { ...settled, settled: { kind: 'refused', refusal: { codes: ['A4'], message: '' } } },
-    { step: 'fail', code: 'invalid_context', reasons },
+    { name: 'fail', code: 'invalid_context', reasons },
   ],
   [
     'settle ends if there is nothing to remove',
     at.settle,
     { ...settled, settled: { kind: 'none' } },
     {
-      step: 'end',
+      name: 'end',
       outcome: { kind: 'none' },
       sizes: { sequences: 1 },
       measured: { source: SOURCE, settled: undefined },
@@ -262,19 +273,19 @@ const ROWS: readonly Row[] = [
     'settle ends with its token counts if the new context is not smaller',
     at.settle,
     { ...settled, settled: { kind: 'no_gain', tokensBefore: 2_000, tokensAfter: 1_990 } },
-    { step: 'end', outcome: { kind: 'no_gain' }, sizes: { sequences: 1, tokensBefore: 2_000, tokensAfter: 1_990 } },
+    { name: 'end', outcome: { kind: 'no_gain' }, sizes: { sequences: 1, tokensBefore: 2_000, tokensAfter: 1_990 } },
   ],
   [
     'settle ends if the budget cannot be met',
     at.settle,
     { ...settled, settled: { kind: 'infeasible', details } },
-    { step: 'end', outcome: { kind: 'infeasible' } },
+    { name: 'end', outcome: { kind: 'infeasible' } },
   ],
   [
     'settle ends if a thinking loop of the model began since the plan',
     at.settle,
     { status: 'thinking' },
-    { step: 'end', outcome: { kind: 'thinking' }, progress },
+    { name: 'end', outcome: { kind: 'thinking' }, progress },
   ],
   [
     'settle plans again if another version went live meanwhile',
@@ -286,7 +297,7 @@ const ROWS: readonly Row[] = [
     'propose waits for a person, and passes the proposal to the shadow policy',
     at.propose,
     { status: 'proposed' },
-    { step: 'waiting', proposed: { snapshot, source: SOURCE, settled: SETTLED } },
+    { name: 'waiting', proposed: { snapshot, source: SOURCE, settled: SETTLED } },
   ],
   [
     'propose plans again if another version went live',
@@ -298,7 +309,7 @@ const ROWS: readonly Row[] = [
     'commit ends, and passes the new version to the shadow policy',
     at.commit,
     { status: 'ended' },
-    { step: 'ended', outcome: 'committed', measured: { source: SOURCE, settled: SETTLED } },
+    { name: 'ended', outcome: 'committed', measured: { source: SOURCE, settled: SETTLED } },
   ],
   [
     'commit plans again if another version went live',
@@ -310,114 +321,114 @@ const ROWS: readonly Row[] = [
   ['propose plans again if reasons were added', at.propose, { status: 'reasons_added' }, replanned('reasons_added')],
   [
     'commit fails with code conflict after it has planned again five times',
-    { step: 'commit', ...made, progress: { ...progress, replans: 4 } },
+    { name: 'commit', ...made, progress: { ...progress, replans: 4 } },
     { status: 'version_changed', version: 1 },
-    { step: 'fail', code: 'conflict', reasons: progress.claimed },
+    { name: 'fail', code: 'conflict', reasons: progress.claimedReasons },
   ],
   [
     'end ends with its outcome',
-    { step: 'end', ...evaluated, outcome: { kind: 'no_gain' }, sizes: {} },
+    { name: 'end', ...evaluated, outcome: { kind: 'no_gain' }, sizes: {} },
     { status: 'ended' },
-    { step: 'ended', outcome: 'no_gain', snapshot },
+    { name: 'ended', outcome: 'no_gain', snapshot },
   ],
   [
     'end plans again if reasons were added',
-    { step: 'end', ...evaluated, outcome: { kind: 'no_reason' }, sizes: {} },
+    { name: 'end', ...evaluated, outcome: { kind: 'no_reason' }, sizes: {} },
     { status: 'reasons_added' },
     replanned('reasons_added'),
   ],
   [
     'end reads a rejected proposal again if reasons were added',
-    { step: 'end', ...evaluated, progress: reviewing, outcome: { kind: 'rejected' }, sizes: {} },
+    { name: 'end', ...evaluated, progress: reviewing, outcome: { kind: 'rejected' }, sizes: {} },
     { status: 'reasons_added' },
-    { step: 'review', review: approving, progress: { replans: 1 } },
+    { name: 'review', review: approving, progress: { replans: 1 } },
   ],
-  ['fail ends as failed', at.fail, { status: 'ended' }, { step: 'ended', outcome: 'failed' }],
-  ['fail never plans again', at.fail, { status: 'reasons_added' }, { step: 'lost', why: 'superseded' }],
+  ['fail ends as failed', at.fail, { status: 'ended' }, { name: 'ended', outcome: 'failed' }],
+  ['fail never plans again', at.fail, { status: 'reasons_added' }, { name: 'lost', why: 'superseded' }],
   [
     'review checks the approval of a person',
     at.review,
     read,
-    { step: 'check_approval', proposal: PROPOSAL, edits: {}, reasons },
+    { name: 'check_approval', proposal: PROPOSAL, edits: {}, reasons },
   ],
   [
     'review ends if a person rejected the proposal',
-    { step: 'review', progress: reviewing, review: { proposal: PROPOSAL, verdict: { kind: 'reject' } } },
+    { name: 'review', progress: reviewing, review: { proposal: PROPOSAL, verdict: { kind: 'reject' } } },
     read,
-    { step: 'end', outcome: { kind: 'rejected' } },
+    { name: 'end', outcome: { kind: 'rejected' } },
   ],
   [
     'review ends if the proposal expired',
-    { step: 'review', progress: reviewing, review: { proposal: PROPOSAL } },
+    { name: 'review', progress: reviewing, review: { proposal: PROPOSAL } },
     read,
-    { step: 'end', outcome: { kind: 'expired' } },
+    { name: 'end', outcome: { kind: 'expired' } },
   ],
   [
     'review drops the proposal if a hard reason was added',
-    { step: 'review', progress: { ...reviewing, replans: 2 }, review: approving },
+    { name: 'review', progress: { ...reviewing, replans: 2 }, review: approving },
     { status: 'read', snapshot: snapshotOf(STATE, ['hard_limit']) },
-    { step: 'evaluate', why: 'proposal_dropped', progress: { ...progress, replans: 0 } },
+    { name: 'evaluate', why: 'proposal_dropped', progress: { ...progress, replans: 0 } },
   ],
   [
     'review drops the proposal if another version went live',
     at.review,
     { status: 'read', snapshot: snapshotOf({ ...STATE, size: { ...STATE.size, version: 1 } }) },
-    { step: 'evaluate', why: 'proposal_dropped' },
+    { name: 'evaluate', why: 'proposal_dropped' },
   ],
   [
     'check_approval commits the approved text',
     at.check,
     { status: 'accepted', proposal: PROPOSAL },
-    { step: 'commit_approved', proposal: PROPOSAL },
+    { name: 'commit_approved', proposal: PROPOSAL },
   ],
   [
     'check_approval refuses an approval whose context breaks a rule',
     at.check,
     { status: 'refused', refusal },
-    { step: 'refuse_approval', refusal },
+    { name: 'refuse_approval', refusal },
   ],
   [
     'check_approval reads the proposal again if another version went live',
     at.check,
     { status: 'version_changed' },
-    { step: 'review', progress: { replans: 1 } },
+    { name: 'review', progress: { replans: 1 } },
   ],
   [
     'check_approval ends as lost if the conversation was erased',
     at.check,
     { status: 'gone' },
-    { step: 'lost', why: 'gone' },
+    { name: 'lost', why: 'gone' },
   ],
   [
     'commit_approved ends as approved, and later messages count as not yet covered',
     at.commitApproved,
     { status: 'ended' },
-    { step: 'ended', outcome: 'approved', progress: { head: 6 } },
+    { name: 'ended', outcome: 'approved', progress: { head: 6 } },
   ],
   [
     'commit_approved reads the proposal again if reasons were added',
     at.commitApproved,
     { status: 'reasons_added' },
-    { step: 'review', review: approving, progress: { replans: 1 } },
+    { name: 'review', review: approving, progress: { replans: 1 } },
   ],
-  ['refuse_approval keeps the proposal open', at.refuse, { status: 'refused' }, { step: 'waiting' }],
+  ['refuse_approval keeps the proposal open', at.refuse, { status: 'refused' }, { name: 'waiting' }],
   [
     'refuse_approval continues at evaluate if the proposal was dropped meanwhile',
     at.refuse,
     { status: 'dropped' },
-    { step: 'evaluate', why: 'proposal_dropped' },
+    { name: 'evaluate', why: 'proposal_dropped' },
   ],
 ];
 
 /** States whose action only reads, so that it needs no lease. */
-const READ_ONLY: ReadonlySet<PassStep> = new Set(['plan', 'find_missing', 'settle', 'check_approval']);
+const READ_ONLY: ReadonlySet<ActivePassStateName> = new Set(['plan', 'find_missing', 'settle', 'check_approval']);
 
-function take<Step extends PassStep>([, state, facts]: Row<Step>): PassState {
-  return nextPassStep(state, facts);
+function take<Name extends ActivePassStateName>([, state, facts]: Row<Name>): PassState {
+  return nextActivePassStateName(state, facts);
 }
 
 it.each(ROWS.map((row) => ({ title: row[0], row })))(
-  'a compaction pass takes the expected next step: $title',
+  'a compaction pass takes the expected next state: $title',
   ({ row }) => {
     expect(take(row)).toMatchObject(row[3]);
   },
@@ -426,25 +437,25 @@ it.each(ROWS.map((row) => ({ title: row[0], row })))(
 it.each(['fenced', 'superseded', 'gone'] as const)(
   'a delivered turn job writes nothing more after the store answers that its compaction pass is %s',
   (status) => {
-    const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
-    expect(new Set(writes.map((state) => state.step)).size).toBe(11);
+    const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.name));
+    expect(new Set(writes.map((state) => state.name)).size).toBe(11);
     // Each of these states accepts a lost pass as its facts, as `evaluate` does.
-    const next = writes.map((state) => nextPassStep(state as PassState<'evaluate'>, { status }));
-    expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
+    const next = writes.map((state) => nextActivePassStateName(state as PassState<'evaluate'>, { status }));
+    expect(next).toEqual(writes.map(() => ({ name: 'lost', why: status })));
   },
 );
 
 it('the state machine of a compaction pass stops only in the states ended, parked, waiting and lost', () => {
   const reached = ROWS.map((row) => take(row));
-  expect([...new Set(reached.filter(isFinal).map((state) => state.step))].toSorted()).toEqual([
+  expect([...new Set(reached.filter(isFinal).map((state) => state.name))].toSorted()).toEqual([
     'ended',
     'lost',
     'parked',
     'waiting',
   ]);
   // Each state that has an action is the first state of some row.
-  const acting = new Set<string>(reached.filter((state) => !isFinal(state)).map((state) => state.step));
-  expect([...acting].filter((name) => !ROWS.some(([, state]) => state.step === name))).toEqual([]);
+  const acting = new Set<string>(reached.filter((state) => !isFinal(state)).map((state) => state.name));
+  expect([...acting].filter((name) => !ROWS.some(([, state]) => state.name === name))).toEqual([]);
 });
 
 const claimed: ClaimedPass = {
@@ -463,7 +474,7 @@ it.each([
   ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
   ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
 ] as const)('startPass returns the first state of a delivered compaction pass: it %s', (_, pass, childJobs, first) => {
-  expect(startPass(pass, childJobs)).toMatchObject({ step: first, progress: { childJobs, replans: 0 } });
+  expect(startPass(pass, childJobs)).toMatchObject({ name: first, progress: { childJobs, replans: 0 } });
 });
 
 it.each([

@@ -5,7 +5,7 @@ import type { LogEntry, Message } from '../../../src/domain/message.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { StepOutcome, StepResult } from '../../../src/store/turn-steps.ts';
 import { Shutdown } from '../../../src/workers/shutdown.ts';
-import { Ending } from '../../../src/workers/turn/ending.ts';
+import { TurnGuard } from '../../../src/workers/turn/turn-guard.ts';
 import { ContextCache, TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
 import { ManualTimers } from './manual-timers.ts';
 
@@ -66,7 +66,7 @@ function openJournal() {
     },
   };
   const context = new ContextCache(contexts, conversation);
-  const ending = new Ending(lease, {
+  const guard = new TurnGuard(lease, {
     turns,
     timers,
     clock: timers,
@@ -76,8 +76,8 @@ function openJournal() {
     leaseMs: 8_000,
   });
   const claimed = { conversation: stateAt(1), steps: new Map(), spentTokens: 0 };
-  const journal = new TurnJournal({ turns, claimed, ending, context, clock: timers });
-  return { journal, context, ending, replies, reads };
+  const journal = new TurnJournal({ turns, claimed, guard, context, clock: timers });
+  return { journal, context, guard, replies, reads };
 }
 
 async function contentsOf({ journal, context }: ReturnType<typeof openJournal>): Promise<string[]> {
@@ -110,9 +110,9 @@ it('a turn keeps the newest state and the order of messages if the store’s rep
 });
 
 it('a turn’s journal writes no further step after the turn has ended', async () => {
-  const { journal, ending, replies } = openJournal();
+  const { journal, guard, replies } = openJournal();
   const ended = new Error('ended');
-  ending.abort(ended);
+  guard.abort(ended);
   await expect(journal.record(outcomeOf(2))).rejects.toBe(ended);
   await expect(journal.start(['tool-2'])).rejects.toBe(ended);
   expect(replies.size).toBe(0);

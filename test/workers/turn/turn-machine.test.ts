@@ -13,13 +13,13 @@ import {
   type WaitEvent,
 } from '../../../src/workers/turn/step-decision.ts';
 import type { SentContext } from '../../../src/workers/turn/turn-journal.ts';
-import { CLAIMED, endWithin, nextTurnStep } from '../../../src/workers/turn/turn-machine.ts';
+import { CLAIMED, endWithin, nextTurnState } from '../../../src/workers/turn/turn-machine.ts';
 import {
+  type ActiveRunStateName,
   type Answered,
   failTurn,
   type RunFacts,
   type RunState,
-  type RunStep,
   type TurnRules,
 } from '../../../src/workers/turn/turn-states.ts';
 
@@ -65,11 +65,11 @@ type Choose = (ways: number) => number;
 
 /** RunFacts as an action could return them: any choice of the world outside, but the journal as it was written. */
 const ACTIONS: {
-  readonly [Step in RunStep]: (log: Journal, state: RunState<Step>, choose: Choose) => RunFacts[Step];
+  readonly [Name in ActiveRunStateName]: (log: Journal, state: RunState<Name>, choose: Choose) => RunFacts[Name];
 } = {
   claimed: (_, __, choose) => ({ limit: choose(8) === 0 ? { leftMs: 0, failed: FAILED } : undefined }),
   brief: (_, __, choose) => (choose(8) === 0 ? { status: 'failed', why: 'no' } : { status: 'briefed' }),
-  resume: (_, __, choose) => ({ last: choose(2) === 0 ? ANSWERED : undefined }),
+  catch_up: (_, __, choose) => ({ last: choose(2) === 0 ? ANSWERED : undefined }),
   check: (log, _, choose) => {
     if (choose(30) === 0) return { status: 'stopping' };
     const { key, models, steps, isTooLarge, mustCompact } = log;
@@ -133,17 +133,17 @@ const ACTIONS: {
     return { need: { reasons: ['overflow'] }, waits: readStepWaits(log.marks, key) };
   },
   roll_back: (log, { key }, choose) => {
-    if (log.versions === 0) return { mayAsk: false };
+    if (log.versions === 0) return { maySend: false };
     log.versions -= 1;
     if (readStepWaits(log.marks, key).overflow === 'used') log.note(key, 'rolled_back');
-    return { mayAsk: choose(4) > 0 };
+    return { maySend: choose(4) > 0 };
   },
   find_leaving: (_, __, choose) => ({ leaves: choose(2) === 0 ? { from: 1, why: 'refused' } : undefined }),
   give_up: () => ({ failed: FAILED, leaves: undefined }),
 };
 
-function act<Step extends RunStep>(log: Journal, state: RunState<Step>, choose: Choose): RunFacts[Step] {
-  return ACTIONS[state.step](log, state, choose);
+function act<Name extends ActiveRunStateName>(log: Journal, state: RunState<Name>, choose: Choose): RunFacts[Name] {
+  return ACTIONS[state.name](log, state, choose);
 }
 
 /** Runs a turn. The numbers choose how each action ends, and `unsettled` passes have ended without deciding on the size. */
@@ -156,11 +156,11 @@ function run(choices: readonly number[], unsettled: number, rules = RULES) {
     at += 1;
     return (choices[at % choices.length] ?? 0) % ways;
   };
-  const path: RunState['step'][] = [];
+  const path: RunState['name'][] = [];
   let state: RunState = CLAIMED;
-  while (state.step !== 'end' && path.length < 1_000) {
-    path.push(state.step);
-    state = nextTurnStep(state, act(log, state, choose), rules);
+  while (state.name !== 'end' && path.length < 1_000) {
+    path.push(state.name);
+    state = nextTurnState(state, act(log, state, choose), rules);
   }
   return { log, path, state };
 }
@@ -175,13 +175,13 @@ it('the state machine of a turn ends after a bounded number of model calls for e
   fc.assert(
     fc.property(turn, ({ choices, unsettled, isCompacting }) => {
       const { log, path, state } = run(choices, unsettled, { ...RULES, isCompacting });
-      expect(state.step).toBe('end');
+      expect(state.name).toBe('end');
       for (const calls of Map.groupBy(log.asked, (key) => key).values()) {
         // The first call, one after the wait for each cause, and one for each older version.
         expect(calls.length).toBeLessThanOrEqual(1 + 3 + 3);
       }
       expect(log.asked.length).toBeLessThanOrEqual((1 + 3 + 3) * MAX_STEPS);
-      if (!isCompacting) expect(path.filter((step) => step === 'request_pass' || step === 'recount')).toEqual([]);
+      if (!isCompacting) expect(path.filter((name) => name === 'request_pass' || name === 'recount')).toEqual([]);
     }),
     { numRuns: 2_000 },
   );
@@ -192,14 +192,14 @@ it('the state machine of a turn starts with claimed, and random runs reach every
   for (const { choices, unsettled } of fc.sample(turn, { numRuns: 3_000, seed: 1 })) {
     const { path } = run(choices, unsettled);
     expect(path[0]).toBe('claimed');
-    for (const step of path) seen.add(step);
+    for (const name of path) seen.add(name);
   }
   expect([...seen].toSorted()).toEqual(Object.keys(ACTIONS).toSorted());
 });
 
 it('the state machine of a turn calls no model if the time of the turn is over or its system prompt failed', () => {
-  expect(nextTurnStep(CLAIMED, { limit: { leftMs: 0, failed: FAILED } }, RULES)).toEqual({ step: 'end', end: FAILED });
-  const failed = nextTurnStep({ step: 'brief' }, { status: 'failed', why: 'it threw' }, RULES);
+  expect(nextTurnState(CLAIMED, { limit: { leftMs: 0, failed: FAILED } }, RULES)).toEqual({ name: 'end', end: FAILED });
+  const failed = nextTurnState({ name: 'brief' }, { status: 'failed', why: 'it threw' }, RULES);
   expect(failed).toMatchObject({ end: { failure: { code: 'system_failed', message: 'agent guide: it threw' } } });
 });
 
@@ -216,16 +216,16 @@ const wait = { kind: 'wait', size: NO_WEIGHT, reasons: ['hard_limit'] } as const
 const refuse = { kind: 'refuse', size: NO_WEIGHT } as const;
 
 it.each<[string, Partial<Extract<RunFacts['check'], { status: 'checked' }>>, Partial<TurnRules>, object]>([
-  ['asks the model if the context fits', {}, {}, { step: 'ask', key: 'model-1', tokens: 10 }],
-  ['requests a pass if the step may wait', { decision: wait }, {}, { step: 'request_pass' }],
+  ['asks the model if the context fits', {}, {}, { name: 'ask', key: 'model-1', tokens: 10 }],
+  ['requests a pass if the step may wait', { decision: wait }, {}, { name: 'request_pass' }],
   [
     'compacts here after three passes that settled nothing',
     { decision: wait, waits: { ...checked.waits, unsettledPasses: 3 } },
     {},
-    { step: 'compact', isLastResort: false },
+    { name: 'compact', isLastResort: false },
   ],
-  ['counts again before it fails as too large', { decision: refuse }, {}, { step: 'recount' }],
-  ['fails as too large without compaction', { decision: refuse }, { isCompacting: false }, { step: 'give_up' }],
+  ['counts again before it fails as too large', { decision: refuse }, {}, { name: 'recount' }],
+  ['fails as too large without compaction', { decision: refuse }, { isCompacting: false }, { name: 'give_up' }],
   ['fails at the limit of steps', { steps: MAX_STEPS }, {}, { end: { failure: { code: 'step_limit' } } }],
   [
     'fails at the limit of tokens',
@@ -234,47 +234,47 @@ it.each<[string, Partial<Extract<RunFacts['check'], { status: 'checked' }>>, Par
     { end: { failure: { code: 'token_limit' } } },
   ],
 ])('a turn at its threshold check %s', (_, facts, rules, next) => {
-  expect(nextTurnStep({ step: 'check' }, { ...checked, ...facts }, { ...RULES, ...rules })).toMatchObject(next);
+  expect(nextTurnState({ name: 'check' }, { ...checked, ...facts }, { ...RULES, ...rules })).toMatchObject(next);
 });
 
-const ASK: RunState<'ask'> = { step: 'ask', key: 'model-1', number: 1, tokens: 10, soft: { reasons: [] } };
+const ASK: RunState<'ask'> = { name: 'ask', key: 'model-1', number: 1, tokens: 10, soft: { reasons: [] } };
 
 function afterFailure(kind: ModelErrorKind, more: object = {}, call: object = {}): RunState {
   const failure = { kind, message: 'no', ...more };
   const facts = { status: 'failed', failure, version: 4, isUnanswered: true, retryAfterMs: 0, random: 1 } as const;
-  return nextTurnStep(ASK, { ...facts, waits: checked.waits, ...call }, RULES);
+  return nextTurnState(ASK, { ...facts, waits: checked.waits, ...call }, RULES);
 }
 
 const usedUp = { waits: { ...checked.waits, overflow: 'used' } };
 
 it.each<[string, RunState, object]>([
-  ['an overflow waits for a pass', afterFailure('overflow'), { step: 'note_refusal', tokens: 10 }],
+  ['an overflow waits for a pass', afterFailure('overflow'), { name: 'note_refusal', tokens: 10 }],
   [
     'a second overflow counts again',
     afterFailure('overflow', {}, usedUp),
-    { step: 'recount', refusal: { kind: 'overflow' } },
+    { name: 'recount', refusal: { kind: 'overflow' } },
   ],
   [
     'an outage suspends the turn',
     afterFailure('retry'),
     { end: { kind: 'suspended', wait: { for: 'retry', waitMs: 1_000 } } },
   ],
-  ['a refused form rolls the version back', afterFailure('invalid'), { step: 'roll_back', version: 4 }],
+  ['a refused form rolls the version back', afterFailure('invalid'), { name: 'roll_back', version: 4 }],
   [
     'a refusal that may be about size makes room',
     afterFailure('invalid', { mayBeTooLong: true }),
-    { step: 'note_refusal' },
+    { name: 'note_refusal' },
   ],
   [
     'such a refusal after a pass fails the turn',
     afterFailure('invalid', { mayBeTooLong: true }, usedUp),
-    { step: 'end' },
+    { name: 'end' },
   ],
   ['a fatal error fails the turn', afterFailure('fatal'), { end: { failure: { code: 'model_failed' } } }],
   [
     'refused contents leave the context',
     afterFailure('fatal', { refusesContents: true }),
-    { step: 'find_leaving', which: 'unanswered' },
+    { name: 'find_leaving', which: 'unanswered' },
   ],
   [
     'a third empty answer fails the turn',

@@ -29,7 +29,7 @@ export class StepTimeout extends Error {
 /** A call took longer than the time that the turn had left. The turn ends without the outcome of that call. */
 export class TurnTimeout extends StepTimeout {}
 
-export interface EndingOptions extends DeferredWritePorts {
+export interface TurnGuardOptions extends DeferredWritePorts {
   readonly turns: Pick<TurnStore, 'heartbeat'>;
   /** Monitor that names what blocked the event loop, if a heartbeat or a call was late. */
   readonly loop?: EventLoop | undefined;
@@ -56,12 +56,12 @@ type Stoppable = ReturnType<Timers['after']>;
  * Two other ends concern one call only: its own timeout, and a stopping worker that aborts its calls but still records
  * their answers.
  */
-export class Ending {
+export class TurnGuard {
   readonly lease: TurnLease;
   readonly scope: EventScope & { readonly turn: string };
   /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` is aborted. */
   readonly callsEnd: AbortSignal;
-  readonly #ports: EndingOptions;
+  readonly #ports: TurnGuardOptions;
   readonly #work = new AbortController();
   readonly signal: AbortSignal = this.#work.signal;
   readonly #heartbeat: Stoppable;
@@ -70,7 +70,7 @@ export class Ending {
   #isOutlasted = false;
   #isStopped = false;
 
-  constructor(lease: TurnLease, ports: EndingOptions) {
+  constructor(lease: TurnLease, ports: TurnGuardOptions) {
     this.lease = lease;
     this.scope = { ...nameConversation(lease.conversation), turn: lease.turn };
     this.callsEnd = ports.shutdown.callsEnd;
