@@ -18,44 +18,47 @@ import type {
 } from './body.ts';
 
 /** A message of the request while it is built. Neighbours of one role are merged (wire rule A3). */
-export interface Turn {
+export interface DraftMessage {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
   readonly origins: Origin[];
 }
 
-export interface LaidTurns {
-  readonly turns: readonly Turn[];
+export interface DraftRequest {
+  readonly messages: readonly DraftMessage[];
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
 /** Makes messages of alternating roles (wire rules A2, A3). Tool results already follow their calls. */
-export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Interruptible<LaidTurns> {
-  const turns: Turn[] = [];
+export function* draftMessages(
+  items: readonly ArrangedItem[],
+  habits: ProviderHabits = {},
+): Interruptible<DraftRequest> {
+  const messages: DraftMessage[] = [];
   const withoutThinking = new Set<Origin>();
   yield* forEachInSlices(items, (item, index) => {
     const { role, blocks: written } = writeItem(item, { isFirst: index === 0, habits });
-    const last = turns.at(-1);
-    const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
-    const blocks = beginsOtherwise(turn) ? written.filter((block) => !isThinking(block)) : written;
+    const last = messages.at(-1);
+    const message = last?.role === role ? last : { role, blocks: [], origins: [] };
+    const blocks = beginsOtherwise(message) ? written.filter((block) => !isThinking(block)) : written;
     if (item.kind === 'assistant' && item.thoughts > blocks.filter(isThinking).length) withoutThinking.add(item.origin);
-    if (turn !== last) turns.push(turn);
-    turn.blocks.push(...blocks);
-    turn.origins.push(...blocks.map(() => item.origin));
+    if (message !== last) messages.push(message);
+    message.blocks.push(...blocks);
+    message.origins.push(...blocks.map(() => item.origin));
   });
-  trimEnd(turns.at(-1));
-  return { turns, withoutThinking };
+  trimEnd(messages.at(-1));
+  return { messages, withoutThinking };
 }
 
 /** Wire rule A7: a message starts with its thinking. A message that is merged into another one loses its thinking. */
-function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
+function beginsOtherwise({ role, blocks: [first] }: DraftMessage): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
 
 function writeItem(
   item: ArrangedItem,
   { isFirst, habits }: { readonly isFirst: boolean; readonly habits: ProviderHabits },
-): Pick<Turn, 'role' | 'blocks'> {
+): Pick<DraftMessage, 'role' | 'blocks'> {
   switch (item.kind) {
     case 'assistant': {
       const blocks = writeOwnBlocks(item, habits) ?? writeAssistant(item);
@@ -76,10 +79,10 @@ function writeItem(
 }
 
 /** Wire rule A6: the API refuses white space at the end, because the model would continue the text. */
-function trimEnd(turn: Turn | undefined): void {
-  const block = turn?.blocks.at(-1);
-  if (turn?.role !== 'assistant' || block?.type !== 'text') return;
-  turn.blocks[turn.blocks.length - 1] = { ...block, text: block.text.trimEnd() };
+function trimEnd(message: DraftMessage | undefined): void {
+  const block = message?.blocks.at(-1);
+  if (message?.role !== 'assistant' || block?.type !== 'text') return;
+  message.blocks[message.blocks.length - 1] = { ...block, text: block.text.trimEnd() };
 }
 
 /**
@@ -89,13 +92,13 @@ function trimEnd(turn: Turn | undefined): void {
  * The loop starts after the last user message without tool results. User text after results does not end the loop.
  */
 export function hasLostThinking(
-  { turns, withoutThinking }: LaidTurns,
+  { messages, withoutThinking }: DraftRequest,
   thinking: Pick<AnthropicThinking, 'type'>,
 ): boolean {
-  const start = turns.findLastIndex(
+  const start = messages.findLastIndex(
     ({ role, blocks }) => role === 'user' && blocks.every(({ type }) => type !== 'tool_result'),
   );
-  const loop = turns.slice(start + 1).filter(({ role, blocks }) => role === 'assistant' && hasCall(blocks));
+  const loop = messages.slice(start + 1).filter(({ role, blocks }) => role === 'assistant' && hasCall(blocks));
   return loop.some(({ blocks, origins }) => {
     const isMissing = thinking.type === 'enabled' && !isThinking(blocks[0] ?? {});
     return isMissing || origins.some((origin) => withoutThinking.has(origin));

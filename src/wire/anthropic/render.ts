@@ -12,7 +12,7 @@ import {
   type CacheControl,
   MIN_THINKING_TOKENS,
 } from './body.ts';
-import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
+import { type DraftMessage, type DraftRequest, draftMessages, hasLostThinking } from './layout.ts';
 
 export interface AnthropicOptions
   extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
@@ -29,20 +29,20 @@ export function* renderAnthropicInSlices(
   options: AnthropicOptions = {},
 ): Interruptible<Rendered<AnthropicBody>> {
   const arranged = yield* arrangeInSlices(request, 'anthropic', options);
-  const laid = yield* layTurns(placeLaterSystem(arranged.items), options);
+  const draft = yield* draftMessages(placeLaterSystem(arranged.items), options);
   yield;
-  const { turns } = laid;
-  const thinking = fitThinking(options, laid, request.maxOutputTokens);
+  const { messages } = draft;
+  const thinking = fitThinking(options, draft, request.maxOutputTokens);
   const mark = options.hasCacheMarks === false ? undefined : markFor(request.cacheTtl);
-  if (mark !== undefined) markMessages(turns, mark, (origin) => request.messages[origin]?.role === 'summary');
+  if (mark !== undefined) markMessages(messages, mark, (origin) => request.messages[origin]?.role === 'summary');
   const body: AnthropicBody = {
     model: request.model,
     max_tokens: request.maxOutputTokens,
     ...writeHead(arranged, mark),
-    messages: turns.map(({ role, blocks }) => ({ role, content: blocks }) as AnthropicMessage),
+    messages: messages.map(({ role, blocks }) => ({ role, content: blocks }) as AnthropicMessage),
     ...(thinking === undefined ? {} : { thinking }),
   };
-  return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };
+  return { format: 'anthropic', body, origins: messages.map(({ origins }) => origins), prefix: arranged.prefix };
 }
 
 /** Writes tools and system texts, with a cache breakpoint after the last. The API reads tools before system texts. */
@@ -65,12 +65,12 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
 /** Wire rule A7: if thinking of the current tool loop is missing, thinking stays off until the loop ends. */
 function fitThinking(
   { thinking, off = 'omit' }: AnthropicOptions,
-  laid: LaidTurns,
+  draft: DraftRequest,
   maxTokens: number,
 ): AnthropicThinking | undefined {
   const asked = thinking ?? (off === 'omit' ? undefined : { type: 'adaptive' as const });
   if (asked?.type !== 'enabled' && asked?.type !== 'adaptive') return thinking;
-  if (hasLostThinking(laid, asked)) return withoutThinking(off);
+  if (hasLostThinking(draft, asked)) return withoutThinking(off);
   if (asked.type !== 'enabled' || asked.budget_tokens < maxTokens) return thinking;
   const budget = maxTokens - 1;
   return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
@@ -102,26 +102,30 @@ const MARKABLE: ReadonlySet<string> = new Set([
  * Wire rule A9: puts cache breakpoints on three blocks. The one on tools and system texts is the fourth and last
  * allowed.
  * - The last summary stays the same while messages are appended.
- * - The previous user turn ended an earlier request. The API looks back only 20 blocks, and an answer may have more.
+ * - The previous user message ended an earlier request. The API looks back only 20 blocks, and an answer may have more.
  * - The last block ends what the next request begins with.
  */
-function markMessages(turns: readonly Turn[], mark: CacheMark, isSummary: (origin: number) => boolean): void {
-  for (const turn of turns.toReversed()) {
-    const index = turn.origins.findLastIndex(isSummary);
+function markMessages(
+  messages: readonly DraftMessage[],
+  mark: CacheMark,
+  isSummary: (origin: number) => boolean,
+): void {
+  for (const message of messages.toReversed()) {
+    const index = message.origins.findLastIndex(isSummary);
     if (index < 0) continue;
-    markBlock(turn, index, mark);
+    markBlock(message, index, mark);
     break;
   }
-  const previous = turns.slice(0, -1).findLast(({ role }) => role === 'user');
-  for (const turn of [previous, turns.at(-1)])
-    if (turn !== undefined) markBlock(turn, turn.blocks.findLastIndex(isMarkable), mark);
+  const previous = messages.slice(0, -1).findLast(({ role }) => role === 'user');
+  for (const message of [previous, messages.at(-1)])
+    if (message !== undefined) markBlock(message, message.blocks.findLastIndex(isMarkable), mark);
 }
 
 function markLast<T>(list: readonly T[], mark: CacheMark | undefined): T[] {
   return list.map((entry, index) => (index === list.length - 1 ? { ...entry, ...mark } : entry));
 }
 
-function markBlock({ blocks }: Turn, index: number, mark: CacheMark): void {
+function markBlock({ blocks }: DraftMessage, index: number, mark: CacheMark): void {
   const block = blocks[index];
   if (block === undefined || !isMarkable(block)) return;
   blocks[index] = { ...block, ...mark };
