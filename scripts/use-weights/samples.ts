@@ -3,8 +3,8 @@ import { type Family, familyOf } from '../../bench/context/points.ts';
 import type { Recording } from '../../bench/context/quality/corpus.ts';
 import { findCuts } from '../../bench/context/quality/point.ts';
 import { readLedger } from '../../src/compaction/evidence/ledger.ts';
+import { measureLedger } from '../../src/compaction/evidence/ledger-measures.ts';
 import { PEER_GROUPS, PeerSums, peersOf } from '../../src/compaction/evidence/peers.ts';
-import { readSourceFacts } from '../../src/compaction/evidence/source-facts.ts';
 import { shapeOf } from '../../src/compaction/evidence/term-shape.ts';
 import { FEATURE_NAMES, FEATURES } from '../../src/compaction/evidence/use-features.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
@@ -64,7 +64,7 @@ export function digestOf(recordings: readonly Recording[]): string {
 
 function readSample({ group, messages }: Recording, cut: number, common: CommonTerms): Sample {
   const ledger = runToEnd(readLedger(messages.slice(0, cut).filter(({ role }) => role !== 'system')));
-  const facts = runToEnd(readSourceFacts(ledger));
+  const measures = runToEnd(measureLedger(ledger));
   const known = findKnown(messages);
   const uses = findUses(messages.slice(cut, cut + HORIZON));
   const kept = [...ledger.terms.keys()].filter((index) => !known.has(ledger.terms[index]?.text ?? ''));
@@ -76,7 +76,7 @@ function readSample({ group, messages }: Recording, cut: number, common: CommonT
     if (term === undefined) continue;
     const shape = shapeOf(term.text);
     for (const [column, name] of FEATURE_NAMES.entries()) {
-      own[row * WIDTH + column] = FEATURES[name]({ term, shape, index, facts });
+      own[row * WIDTH + column] = FEATURES[name]({ term, shape, index, measures });
     }
     groups[row] = peersOf(term, shape);
     used[row] = Number(uses.has(term.text) && !common.has(term.text, group));

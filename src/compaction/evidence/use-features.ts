@@ -1,12 +1,12 @@
 import type { Term } from './ledger.ts';
-import type { SourceFacts } from './source-facts.ts';
+import type { LedgerMeasures } from './ledger-measures.ts';
 import type { TermShape } from './term-shape.ts';
 
 interface SeenTerm {
   readonly term: Term;
   readonly shape: TermShape;
   readonly index: number;
-  readonly facts: SourceFacts;
+  readonly measures: LedgerMeasures;
 }
 
 /** Characters in one unit of distance, about 200 tokens. */
@@ -14,20 +14,20 @@ const CHARS_A_STEP = 700;
 
 /** Features of a term that predict its use, of 70 that were tried. `scripts/fit-use-weights.ts` fits the weights. */
 export const FEATURES = {
-  age: ({ term, facts }) => Math.log1p(facts.messages - 1 - term.last),
+  age: ({ term, measures }) => Math.log1p(measures.messages - 1 - term.last),
   /** Text since the last use of a term that only one message holds. */
-  distanceIfOnce: ({ term, facts }) =>
-    term.messages === 1 ? Math.log1p((facts.charsAfter[term.last] as number) / CHARS_A_STEP) : 0,
+  distanceIfOnce: ({ term, measures }) =>
+    term.messages === 1 ? Math.log1p((measures.charsAfter[term.last] as number) / CHARS_A_STEP) : 0,
   occurrences: ({ term }) => Math.log1p(term.occurrences),
   called: ({ term }) => Number(term.messagesByPart.call > 0),
   said: ({ term }) => Number(term.messagesByPart.statement > 0),
   /** The agent has lately used other terms on the term's line. */
-  company: ({ index, facts }) => facts.company[index] as number,
+  company: ({ index, measures }) => measures.company[index] as number,
   inResult: ({ term }) => Number(term.messagesByPart.result > 0),
   /** True if a result contained the term before any other message did. */
   fromResult: ({ term }) => Number(term.firstPart === 'result'),
   /** Number of terms in the last result that holds the term. A name in a long listing is one of many. */
-  crowd: ({ term, facts }) => Math.log1p(facts.resultTerms[term.lastByPart.result] ?? 0),
+  crowd: ({ term, measures }) => Math.log1p(measures.resultTerms[term.lastByPart.result] ?? 0),
   /** Share of the term's occurrences as a key. A key is the name of a field, not the value that is needed. */
   asKey: ({ term }) => term.asKey / term.occurrences,
   plain: ({ shape }) => Number(shape.isPlain),

@@ -1,7 +1,7 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Ledger } from './ledger.ts';
+import { measureLedger } from './ledger-measures.ts';
 import { PeerSums, peersOf } from './peers.ts';
-import { readSourceFacts } from './source-facts.ts';
 import { shapeOf } from './term-shape.ts';
 import { FEATURE_NAMES, FEATURES, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
@@ -41,14 +41,14 @@ interface UseEstimate {
 }
 
 function* estimateUse(ledger: Ledger, { bias, features }: UseWeights): Interruptible<UseEstimate> {
-  const facts = yield* readSourceFacts(ledger);
+  const measures = yield* measureLedger(ledger);
   const scores = new Float64Array(ledger.terms.length);
   const groups = new Uint8Array(ledger.terms.length);
   const peers = new PeerSums();
   const weighed = FEATURE_NAMES.map((name) => ({ read: FEATURES[name], ...features[name] }));
   for (const [index, term] of ledger.terms.entries()) {
     const shape = shapeOf(term.text);
-    const seen = { term, shape, index, facts };
+    const seen = { term, shape, index, measures };
     let ofPeers = 0;
     let own = bias;
     for (const feature of weighed) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readLedger } from '../../../src/compaction/evidence/ledger.ts';
-import { readSourceFacts } from '../../../src/compaction/evidence/source-facts.ts';
+import { measureLedger } from '../../../src/compaction/evidence/ledger-measures.ts';
 import { shapeOf } from '../../../src/compaction/evidence/term-shape.ts';
 import type { UseWeights } from '../../../src/compaction/evidence/use-features.ts';
 import { FEATURE_NAMES, FEATURES, type Feature } from '../../../src/compaction/evidence/use-features.ts';
@@ -18,11 +18,11 @@ const read = (path: string): Message => ({
 
 function features(messages: readonly Message[], text: string): Record<Feature, number> {
   const ledger = runToEnd(readLedger(messages));
-  const facts = runToEnd(readSourceFacts(ledger));
+  const measures = runToEnd(measureLedger(ledger));
   const index = ledger.terms.findIndex((term) => term.text === text);
   const term = ledger.terms[index];
   if (term === undefined) throw new Error(`no term "${text}"`);
-  const seen = { term, shape: shapeOf(text), index, facts };
+  const seen = { term, shape: shapeOf(text), index, measures };
   return Object.fromEntries(FEATURE_NAMES.map((name) => [name, FEATURES[name](seen)])) as Record<Feature, number>;
 }
 

@@ -1,7 +1,8 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Fragment, Ledger, Term } from './ledger.ts';
 
-export interface SourceFacts {
+/** Measures of the whole ledger, from which `FEATURES` computes the features of single terms. */
+export interface LedgerMeasures {
   readonly messages: number;
   readonly charsAfter: Float64Array;
   /** Number of terms in each result, by its message. A repeated term counts once per line. */
@@ -10,13 +11,16 @@ export interface SourceFacts {
   readonly company: Float64Array;
 }
 
-export function* readSourceFacts(ledger: Ledger): Interruptible<SourceFacts> {
+export function* measureLedger(ledger: Ledger): Interruptible<LedgerMeasures> {
   const texts = yield* readTexts(ledger);
   const company = yield* readCompany(ledger);
   return { messages: ledger.messages, ...texts, company };
 }
 
-function* readTexts({ fragments, messages }: Ledger): Interruptible<Pick<SourceFacts, 'charsAfter' | 'resultTerms'>> {
+function* readTexts({
+  fragments,
+  messages,
+}: Ledger): Interruptible<Pick<LedgerMeasures, 'charsAfter' | 'resultTerms'>> {
   const charsAfter = new Float64Array(messages);
   const resultTerms = new Float64Array(messages);
   let chars = 0;
