@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { TurnfoldError } from '../domain/errors.ts';
 import { readPackageFacts } from '../host/package-facts.ts';
 import { addPrefixOption } from './command-options.ts';
-import { addCheckCommands, addOfflineCommands, addProcessCommands } from './local-commands.ts';
+import { addAgentAndWorkerCommands, addCheckCommands, addOfflineCommands } from './local-commands.ts';
 import { type Output, reportError } from './output.ts';
 import { addRedisCommands } from './redis-commands.ts';
 import { CommandRunner } from './run-command.ts';
@@ -67,7 +67,7 @@ export async function runCommandLine(args: readonly string[], output: Output): P
 }
 
 export function addCommands(program: Command, runner: CommandRunner): void {
-  addProcessCommands(program, runner);
+  addAgentAndWorkerCommands(program, runner);
   addRedisCommands(program, runner);
   addPrefixOption(program.commands);
   addOfflineCommands(program, runner);

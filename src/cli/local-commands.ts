@@ -17,7 +17,7 @@ const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 const HTML = 'also write a report with plots to this HTML file';
 
-export function addProcessCommands(program: Command, runner: CommandRunner): void {
+export function addAgentAndWorkerCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Agents and workers:');
   withJsonOption(program.command('demo'), 'one JSON line at the end, and everything else to standard error')
     .description('watch an agent with real tools while its context is compacted (needs no API key)')

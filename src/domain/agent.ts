@@ -55,8 +55,8 @@ export type SystemFunction<Context extends TurnContext = TurnContext> = {
   write(context: Context): string | Promise<string>;
 }['write'];
 
-export const ON_CANCEL = ['keep', 'discard'] as const;
-export type OnCancel = (typeof ON_CANCEL)[number];
+export const ON_CANCEL_VALUES = ['keep', 'discard'] as const;
+export type OnCancel = (typeof ON_CANCEL_VALUES)[number];
 
 /** Person or tenant that a provider may hold responsible for a request. */
 export type SafetyIdentifier =

@@ -44,8 +44,8 @@ export const TURN_LIMITS = {
  * `rollback` also takes that turn's messages out of the context. `steer`: the message goes into the running turn before
  * the next model call.
  */
-export const ON_BUSY = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
-export type OnBusy = (typeof ON_BUSY)[number];
+export const ON_BUSY_VALUES = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
+export type OnBusy = (typeof ON_BUSY_VALUES)[number];
 
 /** These waits end when a caller sends `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];

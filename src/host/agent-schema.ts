@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, ON_CANCEL } from '../domain/agent.ts';
+import { type Agent, ON_CANCEL_VALUES } from '../domain/agent.ts';
 import { boundedList } from '../domain/bounded-schemas.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { gateSettingsSchema } from '../domain/gate.ts';
@@ -85,7 +85,7 @@ const agentSchema = z.looseObject({
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
-  onCancel: z.enum(ON_CANCEL).optional(),
+  onCancel: z.enum(ON_CANCEL_VALUES).optional(),
   safetyIdentifier: z
     .union(
       [z.enum(['off', 'tenant', 'conversation']), z.strictObject({ context: z.string().min(1) })],
@@ -137,7 +137,7 @@ export function readAgents(values: unknown): ReadAgents {
 }
 
 function readAgent(value: unknown, at: string): ReadAgents {
-  const read = safeParse(agentSchema, value, at, 'invalid_config');
+  const read = safeParse(agentSchema, value, { at, code: 'invalid_config' });
   if (!read.success) return { agents: [], warnings: [], problems: read.problems };
   const agent = value as Agent;
   const { policy, warnings, problems } = examinePolicy(agent.policy, `${at}.policy`);

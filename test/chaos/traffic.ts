@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { isSettled, ON_BUSY, type TurnView } from '../../src/domain/turn.ts';
+import { isSettled, ON_BUSY_VALUES, type TurnView } from '../../src/domain/turn.ts';
 import type { Random } from '../setup/random.ts';
 import { AGENT, CUSTOMER, PLANS } from './agent.ts';
 
@@ -116,7 +116,7 @@ export class Traffic {
         agent: AGENT,
         input: `turn ${number} of ${conversation}: ${random.pick(PLANS)}`,
       };
-      const onBusy = isBusy && !isDelayed && random.chance(BUSY_SHARE) ? random.pick(ON_BUSY) : 'enqueue';
+      const onBusy = isBusy && !isDelayed && random.chance(BUSY_SHARE) ? random.pick(ON_BUSY_VALUES) : 'enqueue';
       const given = isDelayed ? { ...input, delayMs: random.between(100, 3_000) } : { ...input, onBusy };
       const enqueue = () => this.#retry(() => this.#client.enqueueTurn(given));
       // Some services send the same turn twice, at the same time or later.

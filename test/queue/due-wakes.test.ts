@@ -261,7 +261,7 @@ test('a worker with a job of a worse priority handles wakes without a queue job 
     note(id);
     return Promise.resolve({ status: 'done' });
   };
-  const lanes = { work: () => Promise.resolve(note('due wakes')) };
+  const lanes = { handleDueWakes: () => Promise.resolve(note('due wakes')) };
   const deliver = deliverTurns(handler, { drop: () => undefined }, lanes);
   const jobOf = (id: string, priority: number) =>
     ({ data: { v: 1, tenant: '_', id }, priority, attemptsStarted: 1 }) as unknown as Job;
@@ -455,7 +455,7 @@ test('a worker with room looks for wakes without a queue job after a job that ha
   const take = vi.spyOn(dueWakes, 'take');
   const seen: string[] = [];
   const work = (waitedMs: number): Promise<void> =>
-    lanes.work({ timestamp: 1_000, processedOn: 1_000 + waitedMs }, ({ id }) => {
+    lanes.handleDueWakes({ timestamp: 1_000, processedOn: 1_000 + waitedMs }, ({ id }) => {
       seen.push(id);
       return Promise.resolve({ status: 'done' });
     });
@@ -482,14 +482,16 @@ test('a full worker looks for wakes without a queue job after every job, and sto
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue } = openLanes(fixture, 0);
-  await lanes.work({ timestamp: 1_000, processedOn: 1_001 }, () => Promise.reject(new Error('no wake is due')));
+  await lanes.handleDueWakes({ timestamp: 1_000, processedOn: 1_001 }, () =>
+    Promise.reject(new Error('no wake is due')),
+  );
   await addWakes(wakes, namesOf(CROWD + 10));
   await queue.drain();
   const due = await countDue(fixture);
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   let seen = 0;
-  await lanes.work({ timestamp: 1_000, processedOn: 1_001 }, () => {
+  await lanes.handleDueWakes({ timestamp: 1_000, processedOn: 1_001 }, () => {
     seen += 1;
     vi.advanceTimersByTime(11_000);
     return Promise.resolve({ status: 'done' });

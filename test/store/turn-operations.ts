@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnLease } from '../../src/domain/lease.ts';
-import { ON_BUSY, type WaitKind } from '../../src/domain/turn.ts';
+import { ON_BUSY_VALUES, type WaitKind } from '../../src/domain/turn.ts';
 import type { OpenTurn } from '../../src/store/open-turns.ts';
 import type { StoredAnswer } from '../../src/store/turn-answers.ts';
 import type { ClaimResult } from '../../src/store/turn-claims.ts';
@@ -140,7 +140,7 @@ const accept = fc
     isScheduled: seldom,
     hasOther: seldom,
     max: fc.constantFrom(2, 100),
-    onBusy: fc.constantFrom(...ON_BUSY),
+    onBusy: fc.constantFrom(...ON_BUSY_VALUES),
     busyTurn: fc.option(turnId, { nil: undefined }),
     twice,
   })

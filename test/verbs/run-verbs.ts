@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import type { CallAnswer } from '../../src/api/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { isSettled, ON_BUSY, type OnBusy } from '../../src/domain/turn.ts';
+import { isSettled, ON_BUSY_VALUES, type OnBusy } from '../../src/domain/turn.ts';
 import { type Expected, isHeld, KINDS, type Kind, Oracle } from './oracle.ts';
 import { labelOf, type World } from './world.ts';
 
@@ -25,7 +25,7 @@ export const verbs: fc.Arbitrary<Verb[]> = fc.array(
       arbitrary: fc.record({
         verb: fc.constant('enqueue' as const),
         kind: fc.constantFrom(...KINDS),
-        onBusy: fc.constantFrom(...ON_BUSY),
+        onBusy: fc.constantFrom(...ON_BUSY_VALUES),
       }),
     },
     { weight: 2, arbitrary: fc.record({ verb: fc.constant('answer' as const), isApproved: fc.boolean() }) },

@@ -3,7 +3,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { jsonSchema } from '../../domain/message.ts';
 import { encodeBytes, readParts } from '../../domain/parts.ts';
-import { metadataSchema, ON_BUSY, type OnBusy, type TurnMetadata } from '../../domain/turn.ts';
+import { metadataSchema, ON_BUSY_VALUES, type OnBusy, type TurnMetadata } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { conversationFields } from './names.ts';
 
@@ -104,7 +104,7 @@ export const enqueueSchema = z
         'The turn is refused with mailbox_full if this many turns of the conversation are queued, running or waiting.',
       ),
     onBusy: z
-      .enum(ON_BUSY)
+      .enum(ON_BUSY_VALUES)
       .optional()
       .describe(
         'Treatment of the turn if another turn of the conversation is queued, running or waiting. Only enqueue is possible with a delay.',

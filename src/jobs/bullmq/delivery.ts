@@ -22,7 +22,7 @@ export interface DeliveryListeners {
 
 /** Lets a running job also handle conversations that have a due wake (a wake without a job). */
 export interface Lanes {
-  work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
+  handleDueWakes(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
 }
 
 export function deliverTurns(
@@ -35,10 +35,10 @@ export function deliverTurns(
     if (read.status === 'dropped') return;
     // BullMQ gives a worker with free capacity jobs of any priority. Due wakes have the default priority, so they run
     // before a job of worse priority.
-    if (job.priority > DEFAULT_PRIORITY) await lanes?.work(job, handler);
+    if (job.priority > DEFAULT_PRIORITY) await lanes?.handleDueWakes(job, handler);
     const result = await handler(read.task.conversation);
     if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
-    await lanes?.work(job, handler);
+    await lanes?.handleDueWakes(job, handler);
   };
 }
 

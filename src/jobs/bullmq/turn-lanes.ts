@@ -55,7 +55,7 @@ export class TurnLanes implements Lanes {
    * is postponed. An error does not fail the job, because it belongs to another conversation, which the sweeper wakes
    * again.
    */
-  async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
+  async handleDueWakes(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();
     const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;
     this.#mayBeDue ||=
