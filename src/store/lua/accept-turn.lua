@@ -27,22 +27,23 @@ end
 local is_due = tonumber(delayMs) <= 0
 local queued = is_gone and 0 or sizes[mb]
 if is_due and queued > 0 and onBusy == 'reject' then return { 'busy', queued } end
-local left, enter = queued, push_turn
+-- `others`: number of turns that stay in the mailbox beside the new turn. `add_turn` puts the new turn there.
+local others, add_turn = queued, push_turn
 if is_due and queued > 0 and (onBusy == 'steer' or onBusy == 'interrupt' or onBusy == 'rollback') then
   -- @include busy
   read_conversation()
   if busyTurn ~= '' and not ends_with_head(busyTurn) then onBusy = 'enqueue' end
   if onBusy == 'steer' then
     local pivot = find_place()
-    enter = function() return steer_head(turn, pivot) end
+    add_turn = function() return steer_head(turn, pivot) end
   elseif onBusy ~= 'enqueue' then
     check_input(head_turn)
     check_settlement('canceled')
-    left = queued - 1 - #steered_turns
-    enter = function() return replace_head(turn, wake, onBusy == 'rollback', retentionMs, closing) end
+    others = queued - 1 - #steered_turns
+    add_turn = function() return replace_head(turn, wake, onBusy == 'rollback', retentionMs, closing) end
   end
 end
-if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
+if is_due and others >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 if not known_agent then create_conversation(is_gone, schema, agent) end
 
 -- The input is no field of the turn's hash. A value over 64 bytes would end the compact encoding of that hash (712
@@ -62,7 +63,7 @@ if original ~= '' then
   redis.call('HSET', turnPrefix .. original, 'redrivenAs', turn)
 end
 index_key('t:' .. turn)
-if is_due then return { 'accepted', 'queued', enter(turn, wake) } end
+if is_due then return { 'accepted', 'queued', add_turn(turn, wake) } end
 local dueAt = now + tonumber(delayMs)
 redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
 schedule(scheduled_member(turn), dueAt)

@@ -45,7 +45,7 @@ local lease = claims_next and start_lease(leaseMs)
 if step and not step_status then record_outcome(turn, step, rest) end
 if close then close(turn, closing) end
 if leaves ~= '' then
-  -- @include leave
+  -- @include leave-context
   leave_context(string.match(leaves, '^(%d+) (%S+)$'))
 end
 stage(record, 'settledBy', epoch)

@@ -1,7 +1,7 @@
 -- Adds a turn to a mailbox in which other turns wait or run.
 -- @include settle
 -- @include take-head
--- @include leave
+-- @include leave-context
 
 -- Returns the turn in front of which a new steering turn is inserted, or nil for the end of the mailbox. Steering turns
 -- stand directly behind the first turn, in order of arrival.
