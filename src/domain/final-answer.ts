@@ -29,7 +29,7 @@ const MAX_PROBLEMS = 10;
 export function checkFinalAnswer(schema: AnswerSchema, content: string): CheckedAnswer {
   const value = readJsonAnswer(content);
   if (value === undefined) return { status: 'invalid', why: 'it is not one JSON value', fields: [] };
-  const read = safeParse(schema, value, '', 'invalid_input');
+  const read = safeParse(schema, value, { at: '', code: 'invalid_input' });
   if (read.success) return { status: 'valid' };
   const problems = read.problems.slice(0, MAX_PROBLEMS);
   return {

@@ -17,5 +17,5 @@ const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 
 export function isLost(result: { readonly status: string }): result is Lost {
-  return LOSSES.some((status) => status === result.status);
+  return (LOSSES as readonly string[]).includes(result.status);
 }

@@ -13,7 +13,7 @@ const MAX_ISSUES = 100;
  * @param at path of the value in the caller's input
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
-  const result = readValue(schema, value, { at, code }, FIRST_PROBLEM);
+  const result = safeParse(schema, value, { at, code }, FIRST_PROBLEM);
   if (result.success) return result.data;
   throw result.problems[0] ?? new TurnfoldError(code, `${at || 'input'}: invalid`, { field: at });
 }
@@ -25,11 +25,7 @@ type SafelyParsed<T> =
 /** Stops at the first problem. Collecting a million problems would take seconds and gigabytes. */
 const FIRST_PROBLEM: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
-export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
-  return readValue(schema, value, { at, code });
-}
-
-function readValue<T>(
+export function safeParse<T>(
   schema: z.ZodType<T>,
   value: unknown,
   { at, code }: { readonly at: string; readonly code: ErrorCode },

@@ -12,11 +12,12 @@ export function createIdSource(): IdSource {
  * Source of owner ids. An id begins with the name of its worker, so no record needs a separate field for the worker.
  */
 export function createOwnerSource(worker: string): IdSource {
+  const prefix = ownerPrefix(worker);
   let count = 0;
   return {
     next: () => {
       count += 1;
-      return `${ownerPrefix(worker)}${count.toString(36)}`;
+      return `${prefix}${count.toString(36)}`;
     },
   };
 }

@@ -1,15 +1,22 @@
 import { z } from 'zod';
-import type { Backoff, ConversationState, LeftRange, StepState } from '../domain/conversation.ts';
+import {
+  type Backoff,
+  type ConversationState,
+  type LeftRange,
+  NO_BACKOFF,
+  type Quarantine,
+  type StepState,
+} from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { readJsonText } from '../domain/json-text.ts';
 import { LEAVE_CAUSES } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
+import type { RequestFacts } from '../domain/request-facts.ts';
+import type { TurnUsage } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
+import type { SeqRange } from '../domain/version.ts';
 import { MAX_SEQ, type RecordFields, readRecordJson } from './records.ts';
-
-const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
 /**
  * Fields of `c:<id>`. Every step reads all fields, so numbers that change together share a field, separated by spaces.
@@ -82,9 +89,9 @@ export function decodeConversation(fields: RecordFields): ConversationState {
     ...decodeStepState(fields),
     incarnation: fields.text('created') ?? '',
     openCalls: readOpenCalls(fields),
-    ...readUndo(fields),
-    ...readLeft(fields),
-    ...readSpent(fields),
+    ...(fields.has('undo') && { undo: readUndo(fields) }),
+    ...(fields.has('left') && { left: readLeft(fields) }),
+    ...(fields.has('spent') && { spent: readSpent(fields) }),
     ...(facts && { requestFacts: facts }),
   };
 }
@@ -99,9 +106,11 @@ export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
   const passId = fields.text('pass');
+  const head = fields.count('head') ?? 0;
+  if (head > MAX_SEQ) fields.refuse('head', `a log can have at most ${MAX_SEQ} messages`);
   return {
     agent: fields.id('forkAgent') ?? fields.id('agent') ?? '',
-    head: readHead(fields),
+    head,
     turns: fields.count('turns') ?? 0,
     size: {
       version: fields.count('version') ?? 0,
@@ -111,38 +120,32 @@ export function decodeStepState(fields: RecordFields): StepState {
       ...readAnchor(fields.text('anchor')),
     },
     passed: { head: passedHead, turns: passedTurns },
-    backoff: readBackoff(fields),
+    backoff: fields.has('backoff') ? readBackoff(fields) : NO_BACKOFF,
     ...(passId === undefined || passId === '' ? {} : { passId }),
-    ...readQuarantine(fields),
-    ...readAnswered(fields),
+    ...(fields.has('quarantine') && { quarantine: readQuarantine(fields) }),
+    ...(fields.has('answered') && { answeredVersion: fields.needCount('answered') }),
     ...(fields.has('forking') && { isForking: true }),
     ...(fields.has('steering') && { isSteered: true }),
     ...(fields.has('ttl') && { conversationTtl: readTtl(fields) }),
   };
 }
 
-function readHead(fields: RecordFields): number {
-  const head = fields.count('head') ?? 0;
-  return head <= MAX_SEQ ? head : fields.refuse('head', `a log can have at most ${MAX_SEQ} messages`);
-}
-
-function readUndo(fields: RecordFields): Pick<ConversationState, 'undo'> {
+function readUndo(fields: RecordFields): SeqRange[] {
   const seqs = fields.counts('undo');
   const undo = seqs.flatMap((from, at) => (at % 2 === 0 ? [{ from, to: seqs[at + 1] ?? 0 }] : []));
-  if (undo.some(({ from, to }, at) => from > to || from <= (undo[at - 1]?.to ?? 0)))
+  if (undo.length === 0 || undo.some(({ from, to }, at) => from > to || from <= (undo[at - 1]?.to ?? 0)))
     return fields.refuse('undo', 'the value must be pairs of message numbers in ascending order');
-  return undo.length === 0 ? {} : { undo };
+  return undo;
 }
 
-/** No decision depends on these ranges, so a corrupt value counts as missing. */
-function readLeft(fields: RecordFields): Pick<ConversationState, 'left'> {
-  const words = (fields.text('left') ?? '').split(' ');
-  const left = words.flatMap((word, at): LeftRange[] => {
+/** No decision depends on these ranges, so corrupt ranges count as missing. */
+function readLeft(fields: RecordFields): LeftRange[] {
+  const words = fields.needText('left').split(' ');
+  return words.flatMap((word, at): LeftRange[] => {
     const why = at % 3 === 2 ? LEAVE_CAUSES.find((cause) => cause === word) : undefined;
     const [from, to] = [Number(words[at - 2]), Number(words[at - 1])];
     return why !== undefined && from >= 1 && to >= from ? [{ from, to, why }] : [];
   });
-  return left.length === 0 ? {} : { left };
 }
 
 function readTtl(fields: RecordFields): number {
@@ -157,10 +160,9 @@ export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
 
-function readSpent(fields: RecordFields): Pick<ConversationState, 'spent'> {
-  if (!fields.has('spent')) return {};
+function readSpent(fields: RecordFields): TurnUsage {
   const [inputTokens = 0, outputTokens = 0, cachedTokens = 0, costMicros = 0] = fields.counts('spent');
-  return { spent: joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros }) };
+  return joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros });
 }
 
 export function readOpenCalls(fields: RecordFields): OpenCall[] {
@@ -178,8 +180,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
-  const isSound = [seq, tokens, version, totalTokens, totalBytes].every((number) => number >= 0 && number < MAX_COUNT);
-  if (text === undefined || !isSound) return {};
+  if (text === undefined || ![seq, tokens, version, totalTokens, totalBytes].every(isSound)) return {};
   const total = { tokens: totalTokens, bytes: totalBytes };
   return {
     anchor: {
@@ -193,26 +194,28 @@ function readAnchor(text: string | undefined): Pick<ConversationState['size'], '
   };
 }
 
-const LIMIT_FACTS = ['maxTokens', 'tokenThreshold', 'ratioTokens', 'hardTokens'] as const;
+function isSound(number: number): boolean {
+  return number >= 0 && number < Number.MAX_SAFE_INTEGER;
+}
 
 export function encodeFacts(facts: RequestFacts): string {
   const { systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor } = facts;
+  const { maxTokens = 0, tokenThreshold = 0, ratioTokens = 0, hardTokens = 0 } = facts;
   const sizes = [systemTokens, toolTokens, pinTokens, windowTokens, reservedTokens, upperBoundFactor];
   const policy = facts.policy === undefined ? [] : [JSON.stringify(facts.policy)];
-  return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0), ...policy].join(' ');
+  return [...sizes, maxTokens, tokenThreshold, ratioTokens, hardTokens, ...policy].join(' ');
 }
 
+/** The policy is not validated here, so that each claim of a turn stays cheap. A plan validates the policy. */
 function readFacts(text: string | undefined): RequestFacts | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(' ');
   const numbers = parts.slice(0, 10).map(Number);
-  const policy = readSettings(parts.slice(10).join(' '));
-  if (numbers.length < 10 || !numbers.every((size) => size >= 0 && size < MAX_COUNT)) {
-    return undefined;
-  }
+  if (numbers.length < 10 || !numbers.every(isSound)) return undefined;
   const [systemTokens = 0, toolTokens = 0, pinTokens = 0, windowTokens = 0, reservedTokens = 0, upperBoundFactor = 1] =
     numbers;
-  const limits = LIMIT_FACTS.map((name, index) => [name, numbers[index + 6] ?? 0] as const);
+  const [maxTokens = 0, tokenThreshold = 0, ratioTokens = 0, hardTokens = 0] = numbers.slice(6);
+  const policy = readJsonText(parts.slice(10).join(' '));
   return {
     systemTokens,
     toolTokens,
@@ -220,29 +223,19 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
     windowTokens,
     reservedTokens,
     upperBoundFactor,
-    ...Object.fromEntries(limits.filter(([, size]) => size > 0)),
-    ...(policy && { policy }),
+    ...(maxTokens > 0 && { maxTokens }),
+    ...(tokenThreshold > 0 && { tokenThreshold }),
+    ...(ratioTokens > 0 && { ratioTokens }),
+    ...(hardTokens > 0 && { hardTokens }),
+    ...(isMapping(policy) && { policy }),
   };
 }
 
-/** The settings are not validated here, so that each claim of a turn stays cheap. A plan validates them. */
-function readSettings(text: string): PlanningPolicy | undefined {
-  const value = readJsonText(text);
-  return isMapping(value) ? value : undefined;
-}
-
-function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quarantine'> {
-  const text = fields.text('quarantine');
-  if (text === undefined) return {};
-  const [version, segments] = text.split(' ');
+function readQuarantine(fields: RecordFields): Quarantine {
+  const [version, segments] = fields.needText('quarantine').split(' ');
   if (segments === undefined)
     return fields.refuse('quarantine', 'the value must consist of a version number and a hash');
-  return { quarantine: { version: fields.toCount('quarantine', version), segments } };
-}
-
-function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVersion'> {
-  const answeredVersion = fields.count('answered');
-  return answeredVersion === undefined ? {} : { answeredVersion };
+  return { version: fields.toCount('quarantine', version), segments };
 }
 
 export function encodeBackoff(backoff: Backoff): string {
@@ -252,7 +245,10 @@ export function encodeBackoff(backoff: Backoff): string {
 }
 
 function readBackoff(fields: RecordFields): Backoff {
-  const numbers = (fields.text('backoff') ?? '').split(' ').filter((text) => text !== '');
+  const numbers = fields
+    .needText('backoff')
+    .split(' ')
+    .filter((text) => text !== '');
   const [nothingBelowTokens = 0, gainlessPasses = 0, noGainBelowTokens = 0, appendsBelowMessageTokens] = numbers.map(
     (text) => fields.toNumber('backoff', text),
   );

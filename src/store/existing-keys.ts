@@ -32,23 +32,23 @@ export class ExistingKeys {
     if (!this.#isPaused) {
       this.#isPaused = true;
       // Questions that come at the same moment share one round.
-      queueMicrotask(() => this.#startRound());
+      queueMicrotask(this.#startRound);
     }
     return promise;
   }
 
-  #startRound(): void {
+  readonly #startRound = (): void => {
     const asked = this.#waiting;
     this.#isPaused = asked.length > 0;
     if (!this.#isPaused) return;
     this.#waiting = [];
-    setTimeout(() => this.#startRound(), ROUND_MS).unref();
+    setTimeout(this.#startRound, ROUND_MS).unref();
     // In a Cluster, the keys of a command must be in one slot. The text in braces decides the slot.
     const groups = this.#redis.isCluster
       ? [...Map.groupBy(asked, ({ key }) => key.slice(0, key.indexOf('}'))).values()]
       : [asked];
     for (const group of groups) void this.#askGroup(group);
-  }
+  };
 
   async #askGroup(questions: readonly Question[]): Promise<void> {
     try {

@@ -46,9 +46,13 @@ export class Keyspace {
   readonly sweeping = (): string => `${this.sharedTag}:sweeping`;
   readonly measuring = (): string => `${this.sharedTag}:measuring`;
 
+  /** Hash tag of all shards, without the number of a shard and the closing brace. */
+  readonly #openTag: string;
+
   constructor(shards: number, prefix = DEFAULT_PREFIX) {
     this.shards = shards;
     this.prefix = prefix;
+    this.#openTag = this.sharedTag.slice(0, -1);
   }
 
   shardOf(conversation: ConversationRef): number {
@@ -60,7 +64,7 @@ export class Keyspace {
   }
 
   shardPrefix(shard: number): string {
-    return `${hashTag(this.prefix, 'tf', shard)}:`;
+    return `${this.#openTag}${shard}}:`;
   }
 
   barrier(conversation: ConversationRef): string {
@@ -120,22 +124,22 @@ export class Keyspace {
    */
   conversation(conversation: ConversationRef): Readonly<Record<string, string>> {
     const base = this.#base(conversation);
-    const keyOf = (kind: string): string => `${base}${kind}:${conversation.id}`;
+    const end = `:${conversation.id}`;
     return {
-      c: keyOf('c'),
-      log: keyOf('log'),
-      mb: keyOf('mb'),
-      ver: keyOf('ver'),
-      txt: keyOf('txt'),
-      pass: keyOf('pass'),
-      ix: keyOf('ix'),
-      ev: keyOf('ev'),
-      gone: keyOf('gone'),
+      c: `${base}c${end}`,
+      log: `${base}log${end}`,
+      mb: `${base}mb${end}`,
+      ver: `${base}ver${end}`,
+      txt: `${base}txt${end}`,
+      pass: `${base}pass${end}`,
+      ix: `${base}ix${end}`,
+      ev: `${base}ev${end}`,
+      gone: `${base}gone${end}`,
       ready: this.ready(this.shardOf(conversation)),
-      turnPrefix: `${keyOf('t')}:`,
-      streamPrefix: `${keyOf('out')}:`,
-      summaryPrefix: `${keyOf('sum')}:`,
-      operationPrefix: `${keyOf('op')}:`,
+      turnPrefix: `${base}t${end}:`,
+      streamPrefix: `${base}out${end}:`,
+      summaryPrefix: `${base}sum${end}:`,
+      operationPrefix: `${base}op${end}:`,
     };
   }
 

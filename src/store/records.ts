@@ -25,21 +25,17 @@ const NAMED = /^CORRUPT (\S+) ([^;]*);/;
 const MALFORMED = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
 /** Runs a call of the store like `callRedis`. Errors about damaged records become `corrupt_record`. */
-export async function callStore<T>(call: () => Promise<T>): Promise<T> {
-  return await nameCorruption(callRedis(call));
+export async function callStore<T>(call: () => Promise<T>, run = callRedis<T>): Promise<T> {
+  try {
+    return await run(call);
+  } catch (error) {
+    throw findCorruption(error) ?? error;
+  }
 }
 
 /** Never repeats the call, because it must not run on a new connection. */
 export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
-  return await nameCorruption(callRedisOnce(call));
-}
-
-async function nameCorruption<T>(called: Promise<T>): Promise<T> {
-  try {
-    return await called;
-  } catch (error) {
-    throw findCorruption(error) ?? error;
-  }
+  return await callStore(call, callRedisOnce);
 }
 
 function findCorruption(cause: unknown): TurnfoldError | undefined {
@@ -117,7 +113,9 @@ async function findOtherType(
 }
 
 export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
-  return Array.from({ length: flat.length >> 1 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
+  const pairs: [name: string, value: string][] = [];
+  for (let at = 0; at + 1 < flat.length; at += 2) pairs.push([flat[at] as string, flat[at + 1] as string]);
+  return pairs;
 }
 
 /** Largest valid seq (message number). A larger seq means a corrupt record. */
@@ -182,9 +180,10 @@ export class RecordFields {
   }
 
   withPrefix(prefix: string): [string, string][] {
-    return [...this.#values]
-      .filter(([name]) => name.startsWith(prefix))
-      .map(([name, value]) => [name.slice(prefix.length), value]);
+    const found: [string, string][] = [];
+    for (const [name, value] of this.#values)
+      if (name.startsWith(prefix)) found.push([name.slice(prefix.length), value]);
+    return found;
   }
 
   oneOf<Value extends string>(field: string, values: readonly Value[]): Value {
@@ -209,10 +208,8 @@ export class RecordFields {
 
   /** List of integers separated by spaces. Empty if the field is missing. */
   counts(field: string): number[] {
-    return (this.text(field) ?? '')
-      .split(' ')
-      .filter((text) => text !== '')
-      .map((text) => this.toCount(field, text));
+    const texts = this.text(field)?.split(' ') ?? [];
+    return texts.filter((text) => text !== '').map((text) => this.toCount(field, text));
   }
 
   toCount(field: string, text = ''): number {

@@ -108,12 +108,12 @@ export class Script<Input extends readonly unknown[], Reply> {
   #inOrder<Value>(kind: 'keys' | 'args', values: Readonly<Record<string, Value>>): Value[] {
     const names = this.#names[kind];
     const given = Object.keys(values);
-    if (given.length !== names.length || !names.every((name) => Object.hasOwn(values, name))) {
-      throw new Error(
-        `${this.#definition.file}.lua lists @${kind} ${names.join(', ')}, but its definition has ${given.join(', ')}`,
-      );
-    }
-    return names.map((name) => values[name] as Value);
+    const ordered: Value[] = [];
+    for (const name of names) if (Object.hasOwn(values, name)) ordered.push(values[name] as Value);
+    if (ordered.length === names.length && given.length === names.length) return ordered;
+    throw new Error(
+      `${this.#definition.file}.lua lists @${kind} ${names.join(', ')}, but its definition has ${given.join(', ')}`,
+    );
   }
 }
 

@@ -64,14 +64,9 @@ export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: Step
 
 /** Arguments for `lua/shared/outcome.lua`: the outcome as JSON, then its full texts and its messages. */
 export function outcomeArgs(outcome: StepOutcome) {
-  const texts = [...(outcome.fullTexts ?? [])];
-  const rest = [...texts.flat(), ...encodeMessages(outcome.messages)];
-  return { outcome: encodeOutcome(outcome, texts.length), rest };
-}
-
-function encodeOutcome(outcome: StepOutcome, texts: number): string {
   const { anchor, usage } = outcome;
-  return JSON.stringify({
+  const texts = [...(outcome.fullTexts ?? [])];
+  const encoded = JSON.stringify({
     key: outcome.key,
     expectedHead: outcome.expectedHead,
     anchor: anchor && { tokens: anchor.tokens, version: anchor.version, fingerprint: anchor.fingerprint ?? '' },
@@ -85,8 +80,9 @@ function encodeOutcome(outcome: StepOutcome, texts: number): string {
     ending: outcome.end ?? '',
     opens: outcome.opens.map(encodeOpenCall),
     closes: outcome.closes,
-    texts,
+    texts: texts.length,
   });
+  return { outcome: encoded, rest: [...texts.flat(), ...encodeMessages(outcome.messages)] };
 }
 
 /**

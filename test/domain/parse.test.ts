@@ -105,7 +105,7 @@ test('safeParse names binary data and a property that throws, with and without a
     ],
   };
   const messageOf = (value: unknown, at: string): string | undefined => {
-    const parsed = safeParse(named, value, at, 'invalid_input');
+    const parsed = safeParse(named, value, { at, code: 'invalid_input' });
     return parsed.success ? undefined : parsed.problems[0]?.message;
   };
   expect(messageOf(new Uint8Array(2), '')).toBe('input: expected an object or a string, got binary data');

@@ -50,16 +50,12 @@ export class EventLoopShare {
     if (this.#isServing) return;
     this.#isServing = true;
     while (!this.isIdle && !this.#isSpent()) {
-      const serve = this.#takeNext();
+      const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
+      this.#isFreshNext = !this.#isFreshNext;
+      const serve = (first.shift() ?? other.shift()) as Task;
       if (!serve()) this.#begun.push(serve);
     }
     this.#isServing = false;
-  }
-
-  #takeNext(): Task {
-    const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
-    this.#isFreshNext = !this.#isFreshNext;
-    return (first.shift() ?? other.shift()) as Task;
   }
 
   #isSpent(): boolean {

@@ -50,7 +50,7 @@ export class KnownPieces {
   }
 
   add(hash: number, { bytes, start, end }: BytePiece, ids: ArrayLike<number>, count: number): void {
-    this.#makeRoom();
+    if (this.#byteEnd + KNOWN_BYTES > ALL_BYTES || this.#idEnd + KNOWN_BYTES > ALL_IDS) this.#clear();
     const slots = this.#slots;
     const pair = pairOf(hash);
     // The newer piece has the larger offset. A free slot has the offset 0.
@@ -63,8 +63,7 @@ export class KnownPieces {
     for (let index = 0; index < count; index++) this.ids[this.#idEnd++] = ids[index] as number;
   }
 
-  #makeRoom(): void {
-    if (this.#byteEnd + KNOWN_BYTES <= ALL_BYTES && this.#idEnd + KNOWN_BYTES <= ALL_IDS) return;
+  #clear(): void {
     this.#slots.fill(0);
     this.#byteEnd = 0;
     this.#idEnd = 0;

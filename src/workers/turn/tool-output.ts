@@ -40,7 +40,7 @@ export function readOutput(value: unknown): ToolAnswer {
 function readExact(value: unknown): ToolAnswer | undefined {
   // A schema would visit all keys of the object, possibly millions, so this check comes first.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
-  const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
+  const parsed = safeParse(outputSchema, value, { at: 'result', code: 'invalid_input' });
   if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
 }

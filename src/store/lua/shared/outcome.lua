@@ -1,4 +1,4 @@
--- Records the outcome of a step. `step` is decoded JSON, as encodeOutcome in turn-steps.ts writes it.
+-- Records the outcome of a step. `step` is decoded JSON, as outcomeArgs in turn-steps.ts writes it.
 -- @include append
 
 local function is_step_done(text)
