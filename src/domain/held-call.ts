@@ -1,5 +1,5 @@
-import type { GatedAnswer } from './gate.ts';
-import { type Model, ModelError, type ModelRequest } from './model.ts';
+import type { ModelGate } from './gate.ts';
+import { type Model, ModelError } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
 /** Not `Symbol.for`, so that no other module can forge a held call. */
@@ -31,11 +31,9 @@ export function isHeldBack(error: unknown): boolean {
 }
 
 /** A list of fallback models has no gate: each of its models has one. */
-export async function throughGate<Answer extends GatedAnswer>(
-  request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
-  model: Model,
-  call: () => Promise<Answer>,
-): Promise<Answer> {
-  const { gate } = request;
-  return await (gate === undefined || model.fallbacks !== undefined ? call() : gate.pass(model, request, call));
+export function findGate(
+  { gate }: { readonly gate?: ModelGate | undefined },
+  { fallbacks }: Pick<Model, 'fallbacks'>,
+): ModelGate | undefined {
+  return fallbacks === undefined ? gate : undefined;
 }

@@ -1,4 +1,4 @@
-import { throughGate } from '../domain/held-call.ts';
+import { findGate } from '../domain/held-call.ts';
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 import { checkAnswer, readModelError, refuseEmptyAnswer } from '../domain/model-answer.ts';
 import { pricesAt } from '../domain/usage.ts';
@@ -37,11 +37,11 @@ export function modelChain(
       for (const [index, model] of models.entries()) {
         const isLast = index === models.length - 1;
         try {
-          const answer = await throughGate(request, model, async () =>
+          const call = async () =>
             checkAnswer(
               await (isLast ? model.generate(request) : generateUnlessSilent(model, request, { firstEventMs, timers })),
-            ),
-          );
+            );
+          const answer = await (findGate(request, model)?.pass(model, request, call) ?? call());
           if (!isLast) refuseEmptyAnswer(answer);
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { limitSummaryCall, type SummaryCallLimits } from '../../compaction/summary-time.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
-import { gateOf, isHeldBack } from '../../domain/held-call.ts';
+import { findGate, isHeldBack } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer, readModelError, readModelUsage, readPassedOver } from '../../domain/model-answer.ts';
@@ -29,7 +29,7 @@ export interface ModelCallInput {
    * Start of a request that the model has read before. A schema would void the provider's cache of this start, so only
    * the prompt asks for the form. Absent: the request is one message with a schema, without thinking.
    */
-  readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
+  readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version' | 'cache'>;
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -153,7 +153,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nex
   };
   try {
     const passing = () =>
-      gateOf({ gate }, model)?.pass(model, { tokens, signal }, () => call(listeners)) ?? call(listeners);
+      findGate({ gate }, model)?.pass(model, { tokens, signal }, () => call(listeners)) ?? call(listeners);
     const answer = await untilAborted(signal, () => callSafely(passing, clock));
     report('answered', { answer });
     return { status: 'answered', answer };

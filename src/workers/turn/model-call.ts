@@ -1,5 +1,5 @@
 import type { ModelOutcome, WorkerEvent } from '../../domain/events.ts';
-import { gateOf, isHeldBack, isHeldCall } from '../../domain/held-call.ts';
+import { findGate, isHeldBack, isHeldCall } from '../../domain/held-call.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import {
   isModelError,
@@ -67,7 +67,7 @@ function generateWith({ run: { guard, ports }, model }: ModelCall, observed: Omi
         ports.onContent?.({ type: 'model_call_started', ...guard.scope, system, messages });
         return checkAnswer(await model.generate(request));
       };
-      const answer = await (gateOf(request, model)?.pass(model, request, generate) ?? generate());
+      const answer = await (findGate(request, model)?.pass(model, request, generate) ?? generate());
       refuseEmptyAnswer(answer);
       return answer;
     } catch (error) {
