@@ -44,8 +44,8 @@ export function checkOptions(given: ModelOptions, profile: ModelProfile, format:
  * Refuses a missing API key at the start. The SDK loads later, so its own refusal would come with the first call.
  * @throws invalid_config
  */
-export function checkApiKey(apiKey: string | undefined): void {
-  if (apiKey === undefined || apiKey === '')
+export function checkApiKey(apiKey: unknown): void {
+  if (typeof apiKey !== 'string' || apiKey === '')
     throw refuse('apiKey', 'expected an API key. For a server without keys, pass any text');
 }
 

@@ -88,8 +88,10 @@ it.each([
   ['openai-chat', chatModel],
   ['openai-responses', responsesModel],
 ] as const)('a model of %s without an API key is refused when it is created', (_, create) => {
-  expect(errorOf(() => create({ profile: PROFILE, apiKey: '' }))).toMatchObject({
-    code: 'invalid_config',
-    message: 'apiKey: expected an API key. For a server without keys, pass any text',
-  });
+  // JavaScript callers may pass what a variable of the environment gave them.
+  for (const apiKey of ['', undefined as never, null as never])
+    expect(errorOf(() => create({ profile: PROFILE, apiKey }))).toMatchObject({
+      code: 'invalid_config',
+      message: 'apiKey: expected an API key. For a server without keys, pass any text',
+    });
 });
