@@ -55,7 +55,7 @@ export function describeReport(report: ChaosReport): string {
     `passes: ${list(passes)}, ${report.hardPasses} of them hard`,
     `versions: ${list(versions)}. Summaries: ${summaries.paid}, ${summaries.paidAgain} paid for again`,
     `faults: ${list({ ...faults })}. Provider: ${list(provider)}`,
-    `from a kill to its notice: p50 ${seconds(notices.p50)}, p99 ${seconds(notices.p99)} (${notices.count} workers). Taken for dead by mistake: ${mistakenNotices}`,
+    `from a kill to its notice: p50 ${seconds(notices.p50)}, p99 ${seconds(notices.p99)}, max ${seconds(notices.max)} (${notices.count} of ${faults.workerKills} workers). Living workers taken for dead: ${mistakenNotices}`,
     `from a kill to the next claim: p50 ${seconds(recoveries.p50)}, p99 ${seconds(recoveries.p99)}, max ${seconds(recoveries.max)} (${recoveries.count} turns)`,
     findings.length === 0 ? 'nothing found' : `${findings.length} findings`,
     ...findings.slice(0, MAX_SHOWN).map(({ rule, conversation, detail }) => `  ${rule}: ${conversation} ${detail}`),

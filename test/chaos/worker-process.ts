@@ -4,6 +4,7 @@ import type { WorkerEvent } from '../../src/domain/events.ts';
 import { startWorkers, type WorkerRole } from '../../src/host/start-workers.ts';
 import { createAgent, createRecorder } from './agent.ts';
 
+const beganAt = Date.now();
 const [redisUrl = '', providerUrl = '', shards = '', roles = '', release = ''] = process.argv.slice(2);
 
 function report(fields: object): void {
@@ -27,7 +28,7 @@ function reportEvent(event: WorkerEvent): void {
       if (event.turn !== undefined) report({ type: event.type, key: `${event.conversation}/${event.turn}` });
       return;
     case 'worker_lost':
-      return report({ type: event.type, livedMs: event.livedMs });
+      return report({ type: event.type, name: event.worker, roles: event.roles });
     case 'pass_ended':
       return report({ type: event.type, outcome: event.outcome, reasons: event.reasons });
     default:
@@ -50,4 +51,4 @@ await startWorkers({
 });
 // The parent process owns the other end of stdin. If the parent dies, the worker ends too.
 process.stdin.on('end', () => process.exit(1)).resume();
-report({ type: 'started' });
+report({ type: 'started', beganAt, roles: roles.split(',') });

@@ -22,8 +22,12 @@ export interface WorkerReport {
   readonly outcome?: string;
   /** Reasons of a pass. */
   readonly reasons?: readonly string[];
-  /** Milliseconds between the start of a lost worker and its last renewal, by the clock of Redis. */
-  readonly livedMs?: number;
+  /** Start of the process, in ms since epoch. */
+  readonly beganAt?: number;
+  /** Roles of the process that started, or of the lost worker. */
+  readonly roles?: readonly string[];
+  /** Name of the lost worker: a ULID from the start of its process. */
+  readonly name?: string;
 }
 
 /** Milliseconds from the kill of a worker to what came of it. */
@@ -42,6 +46,14 @@ const ENDS = {
   lease_lost: 'lost',
   worker_failed: 'failed',
 } as const;
+
+interface Start {
+  readonly worker: number;
+  readonly roles: readonly string[];
+  /** Both in ms since epoch. */
+  readonly from: number;
+  readonly to: number;
+}
 
 interface Claim {
   readonly worker: number;
@@ -66,13 +78,11 @@ export class WorkerReports {
   /** Turns whose worker was killed, and the time of the kill in ms since epoch. */
   readonly #orphans = new Map<string, number>();
   readonly #recoveries: number[] = [];
-  readonly #startedAt = new Map<number, number>();
-  readonly #notices: number[] = [];
-  /** Number of living workers that were taken for dead. */
-  mistakenNotices = 0;
-  readonly #died = new Set<number>();
-  /** Killed workers that no other worker has noticed yet. */
-  readonly #unnoticed = new Map<number, number>();
+  readonly #starts: Start[] = [];
+  /** Times of the deaths of workers, in ms since epoch. */
+  readonly #deaths = new Map<number, number>();
+  /** Reports that took a worker for dead, in ms since epoch. */
+  readonly #noticed: { readonly worker: number; readonly at: number }[] = [];
   /** Claims of each turn, oldest first. */
   readonly #claims = new Map<string, Claim[]>();
   /** Turns whose worker was fenced, and the time of the last report in ms since epoch. */
@@ -81,7 +91,7 @@ export class WorkerReports {
 
   /** @param worker number of the process, unique in the run */
   add(worker: number, report: WorkerReport): void {
-    const { type, at, key = '', why, outcome = '', reasons = [] } = report;
+    const { type, at, key = '', why, outcome = '', reasons = [], roles = [] } = report;
     this.lastAt = Date.now();
     switch (type) {
       case 'turn_claimed': {
@@ -107,14 +117,13 @@ export class WorkerReports {
         this.#noteNotice(report);
         return;
       case 'started':
-        this.#startedAt.set(worker, at);
+        this.#starts.push({ worker, roles, from: report.beganAt ?? at, to: at });
     }
   }
 
   /** Call after the last report of the worker was added. */
   noteDeath(worker: number, at: number): void {
-    this.#unnoticed.set(worker, at);
-    this.#died.add(worker);
+    this.#deaths.set(worker, at);
     for (const [key, claims] of this.#claims) {
       const last = claims.at(-1);
       if (last?.worker !== worker || last.end !== 'unreported') continue;
@@ -155,18 +164,16 @@ export class WorkerReports {
     if (claim !== undefined) claim.end = end;
   }
 
-  /** A report names no process, so the lost worker is the last killed one that lived for about as long. */
-  #noteNotice({ at, livedMs = 0 }: WorkerReport): void {
-    const lived = (worker: number, diedAt: number): number => diedAt - (this.#startedAt.get(worker) ?? diedAt);
-    for (const [worker, diedAt] of [...this.#unnoticed].toReversed()) {
-      if (Math.abs(lived(worker, diedAt) - livedMs) > SAME_LIFE_MS) continue;
-      this.#unnoticed.delete(worker);
-      this.#notices.push(at - diedAt);
-      return;
-    }
-    const isAlive = ([worker, startedAt]: readonly [number, number]): boolean =>
-      !this.#died.has(worker) && Math.abs(at - startedAt - livedMs) <= SAME_LIFE_MS;
-    if ([...this.#startedAt].some(isAlive)) this.mistakenNotices += 1;
+  /**
+   * A worker chooses its name during the start of its process. Only workers of one place have the same roles if there
+   * are at most four places, and their starts do not overlap.
+   */
+  #noteNotice({ at, name = '', roles = [] }: WorkerReport): void {
+    const namedAt = readUlidTime(name);
+    const start = this.#starts.find(
+      (known) => known.roles.join() === roles.join() && known.from <= namedAt && namedAt <= known.to,
+    );
+    if (start !== undefined) this.#noticed.push({ worker: start.worker, at });
   }
 
   /** From a kill to the next claim of each turn that the worker owned. */
@@ -174,9 +181,18 @@ export class WorkerReports {
     return describe(this.#recoveries);
   }
 
-  /** From a kill to its notice by another worker. A worker that was killed at its start is not noticed. */
+  /** From a kill to its notice by another worker. A worker that was killed before it reported its start is not noticed. */
   get notices(): Recoveries {
-    return describe(this.#notices);
+    const times = [...this.#deaths].flatMap(([worker, diedAt]) => {
+      const notice = this.#noticed.find((known) => known.worker === worker && known.at >= diedAt);
+      return notice === undefined ? [] : [notice.at - diedAt];
+    });
+    return describe(times);
+  }
+
+  /** Number of times that a living worker was taken for dead. */
+  get mistakenNotices(): number {
+    return this.#noticed.filter(({ worker, at }) => at < (this.#deaths.get(worker) ?? Number.POSITIVE_INFINITY)).length;
   }
 
   /**
@@ -196,8 +212,12 @@ export class WorkerReports {
   }
 }
 
-/** Largest difference in ms between two measures of the life of one worker. */
-const SAME_LIFE_MS = 1_500;
+const ULID_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** @returns ms since epoch */
+function readUlidTime(ulid: string): number {
+  return [...ulid.slice(0, 10)].reduce((time, digit) => time * 32 + ULID_DIGITS.indexOf(digit), 0);
+}
 
 function describe(times: readonly number[]): Recoveries {
   const sorted = times.toSorted((a, b) => a - b);
