@@ -26,7 +26,7 @@ export interface SummaryParts {
 }
 
 /** The agent's last request, up to the end of the range. Its provider may still have it in its cache. */
-export type CachedPrefix = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'tokens'> & {
+export type CachedPrefix = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'tokens' | 'cache'> & {
   readonly version: number;
   /** Tokens of the range's messages in the log. */
   readonly rangeTokens: number;

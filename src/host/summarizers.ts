@@ -3,6 +3,7 @@ import type { Model } from '../domain/model.ts';
 import type { Policy, PolicyModel } from '../domain/policy.ts';
 import type { Summarizer } from '../domain/summarizer.ts';
 import type { Tracing } from '../domain/tracing.ts';
+import { enforcesSchemas } from '../summarize/model/enforced-schema.ts';
 import { createModelSummarizer } from '../summarize/model/model-summarizer.ts';
 import { createNativeSummarizer, type NativeSummarizerOptions } from '../summarize/native-summarizer.ts';
 import { createStructuralSummarizer } from '../summarize/structural/structural-summarizer.ts';
@@ -51,15 +52,23 @@ export async function createSummarizers(
       return own === undefined ? [structural] : [own, structural];
     }
     const { prompt, callTimeout: callTimeoutMs } = summarizer;
-    const own = agents.find((prepared) => prepared.agent.name === agent)?.agent.model;
+    const own = agents.find((prepared) => prepared.agent.name === agent);
     const chain = summarizer.models.flatMap((given) => {
       const found = named.get(keyOf(given));
       if (found === undefined) return [];
-      const isAgentsModel = found.model === own;
-      return [createModelSummarizer({ ...found, clock: systemClock, tracing, prompt, callTimeoutMs, isAgentsModel })];
+      const hasCachedPrefix = own !== undefined && continuesRequests(own, found.model);
+      return [createModelSummarizer({ ...found, clock: systemClock, tracing, prompt, callTimeoutMs, hasCachedPrefix })];
     });
     return [...chain, structural];
   };
+}
+
+/**
+ * True if a summary by this model can continue a request of the agent. A schema of the agent's answers is part of what
+ * the provider caches, and would force its form on the summary. Without it, the whole start would be paid for again.
+ */
+function continuesRequests({ agent, answerSchema }: PreparedAgent, model: Model): boolean {
+  return model === agent.model && (answerSchema === undefined || !enforcesSchemas(model));
 }
 
 /** @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix` */

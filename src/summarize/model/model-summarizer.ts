@@ -23,8 +23,8 @@ interface ModelSummarizerOptions {
    * output limit.
    */
   readonly callTimeoutMs?: number | undefined;
-  /** True for the agent's own model, whose provider may have the conversation in its cache. */
-  readonly isAgentsModel?: boolean;
+  /** True if the model's provider may have the start of the agent's requests in its cache. */
+  readonly hasCachedPrefix?: boolean;
 }
 
 /** Minimum tokens of a summary. With fewer, a section has hardly room for a sentence. */
@@ -44,7 +44,7 @@ const MAX_HALVINGS = 3;
  * Messages above the model's window are summarized in parts, which are merged.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
-  const { model, counter, prompt, isAgentsModel = false } = options;
+  const { model, counter, prompt, hasCachedPrefix = false } = options;
   const system = renderSystem(prompt);
   return {
     id: model.profile.id,
@@ -63,7 +63,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
       const writing = new RecordWriting({
         ...options,
         prompt,
-        isAgentsModel,
+        hasCachedPrefix,
         system,
         evidence,
         request: { ...request, userRequest },

@@ -22,7 +22,7 @@ interface RecordWritingOptions extends ModelCallPorts {
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
   readonly evidence: Evidence;
   readonly prompt: string | undefined;
-  readonly isAgentsModel: boolean;
+  readonly hasCachedPrefix: boolean;
   readonly maxTokens: number;
 }
 
@@ -110,10 +110,10 @@ export class RecordWriting {
    * @throws the errors of `callSummaryModel`
    */
   async writeFromCache(): Promise<RecordResult | undefined> {
-    const { counter, model, request, isAgentsModel, evidence, maxTokens, prompt } = this.#options;
-    const prefix = isAgentsModel ? await request.readPrefix?.() : undefined;
+    const { counter, model, request, hasCachedPrefix, evidence, maxTokens, prompt } = this.#options;
+    const prefix = hasCachedPrefix ? await request.readPrefix?.() : undefined;
     if (prefix === undefined || prefix.tokens > MAX_PREFIX_FACTOR * prefix.rangeTokens) return undefined;
-    const { system, tools, messages, version, rangeTokens } = prefix;
+    const { system, tokens: prefixTokens, rangeTokens, ...before } = prefix;
     const evidenceTokens = Math.floor(maxTokens * EVIDENCE_SHARES.ofSummary);
     const lines = await evidence.choose({
       maxTokens: evidenceTokens,
@@ -121,10 +121,10 @@ export class RecordWriting {
       render: renderEvidenceLine,
     });
     const content = renderClosing({ evidence: lines, maxTokens }, prompt);
-    const tokens = prefix.tokens + (await counter.count(content));
+    const tokens = prefixTokens + (await counter.count(content));
     const { windowTokens, upperBoundFactor } = model.profile;
     if (tokens * upperBoundFactor > windowTokens - this.#maxOutputTokens) return undefined;
-    const written = await this.#ask({ system, content, before: { tools, messages, version }, tokens }, rangeTokens);
+    const written = await this.#ask({ system, content, before, tokens }, rangeTokens);
     const isUpdate = (request.earlier ?? []).length > 0;
     return written.status === 'written' ? { ...written, isUpdate } : undefined;
   }

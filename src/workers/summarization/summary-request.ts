@@ -1,10 +1,9 @@
-import { buildInSlices } from '../../compaction/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { CachedPrefix, EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/summarizer.ts';
+import type { EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { TurnUsage } from '../../domain/turn.ts';
 import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
@@ -12,9 +11,9 @@ import type { Summary, Version } from '../../domain/version.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.ts';
 import type { ContextReader } from '../../store/contexts.ts';
 import type { SummaryLease } from '../../store/summaries.ts';
-import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
+import { readPrefix } from './cached-prefix.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 /** Least tokens for copied user texts, even beyond their share: user texts that are not copied leave the context. */
@@ -149,7 +148,8 @@ export async function createRequest(
       read: (key) => summaries.readPart(conversation, key),
       write: async (key, text) => void (await summaries.recordPart(lease, key, text, usage.takeUnstored())),
     },
-    readPrefix: () => readPrefix(contexts, prepared, { conversation, sequence, earlier }),
+    readPrefix: () =>
+      readPrefix(contexts, prepared, { conversation, sequence, summaries: earlier?.summaries.length ?? 0 }),
     signal: shutdown.callsEnd,
     ...(gates && { gate: gates.gateFor(`summary|${conversation.tenant}|${conversation.id}|${task.hash}`) }),
     onCall: (call) => {
@@ -181,44 +181,6 @@ class SummaryUsage {
     this.#unstored = NO_USAGE;
     return taken;
   }
-}
-
-interface PrefixPlace {
-  readonly conversation: ConversationRef;
-  readonly sequence: SummarizationTask['sequence'];
-  readonly earlier: EarlierSummaries | undefined;
-}
-
-/**
- * Reads the messages that the agent's model was sent, up to the end of the sequence. Its provider may have cached them.
- * @returns undefined if the context shows the sequence in another form than the summarizer should read
- */
-async function readPrefix(
-  contexts: SummarizationPorts['contexts'],
-  agent: PreparedAgent,
-  { conversation, sequence, earlier }: PrefixPlace,
-): Promise<CachedPrefix | undefined> {
-  const source = await contexts.readContext(conversation);
-  if (source === undefined) return undefined;
-  const { segments, number: version } = source.version;
-  const within = segments.filter(({ from, to }) => to >= sequence.from && from <= sequence.to);
-  const summaries = within.filter(({ kind }) => kind === 'summary').length;
-  const isWhole = within.every(
-    ({ kind, from, to }) =>
-      (kind === 'raw' || kind === 'summary') && (kind === 'raw' || (from >= sequence.from && to <= sequence.to)),
-  );
-  if (!isWhole || summaries !== (earlier?.summaries.length ?? 0)) return undefined;
-  const { items } = await eventLoopShare.run(buildInSlices(source));
-  const shown = items.filter(({ to }) => to <= sequence.to);
-  const { system, tools, overhead } = await prepareAsLastTurn(contexts, conversation, agent);
-  return {
-    system,
-    tools,
-    messages: shown.map(({ message }) => message),
-    version,
-    tokens: overhead.tokens + shown.reduce((sum, { tokens }) => sum + tokens, 0),
-    rangeTokens: sequence.tokens,
-  };
 }
 
 function refuse(why: string): RefusedSource {

@@ -18,7 +18,7 @@ const PREFIX: CachedPrefix = {
 const readPrefix = async (): Promise<CachedPrefix> => PREFIX;
 
 it('the agent’s own model writes a summary in a request that continues the conversation, with the agent’s prompt and tools', async () => {
-  const world = await openWorld({ isAgentsModel: true });
+  const world = await openWorld({ hasCachedPrefix: true });
   expect(await world.summarize({ readPrefix })).toMatchObject({ status: 'written', isUpdate: false });
   const [request] = world.requests;
   expect(world.requests).toHaveLength(1);
@@ -30,9 +30,9 @@ it('the agent’s own model writes a summary in a request that continues the con
 });
 
 it.each([
-  ['another model summarizes', { isAgentsModel: false }, {}],
-  ['the conversation is much larger than the messages', { isAgentsModel: true }, { tokens: 20_000 }],
-  ['the conversation does not fit into the window', { isAgentsModel: true, profile: { windowTokens: 3_000 } }, {}],
+  ['another model summarizes', { hasCachedPrefix: false }, {}],
+  ['the conversation is much larger than the messages', { hasCachedPrefix: true }, { tokens: 20_000 }],
+  ['the conversation does not fit into the window', { hasCachedPrefix: true, profile: { windowTokens: 3_000 } }, {}],
 ])('a summary is written in a separate request, without thinking, if %s', async (_, options, changes) => {
   const world = await openWorld(options);
   await world.summarize({ readPrefix: async () => ({ ...PREFIX, ...changes }) });
@@ -42,7 +42,7 @@ it.each([
 it('a summary is written in a separate request if the request that continues the conversation fails', async () => {
   let calls = 0;
   const world = await openWorld({
-    isAgentsModel: true,
+    hasCachedPrefix: true,
     decide: () => {
       calls += 1;
       return calls === 1 ? new ModelError('overflow', 'too long') : { content: RECORD };
@@ -57,7 +57,7 @@ it('a summary request that continues the conversation starts with the same bytes
   const model = connect('anthropic', provider);
   await model.generate(ask([...PREFIX.messages, { role: 'user', content: 'Go on.' }]));
   const counter = await loadTokenCounter('o200k_base');
-  const summarizer = createModelSummarizer({ model, counter, clock: { now: () => 0 }, isAgentsModel: true });
+  const summarizer = createModelSummarizer({ model, counter, clock: { now: () => 0 }, hasCachedPrefix: true });
   const signal = new AbortController().signal;
   await summarizer.summarize({ range: { from: 2, to: 7 }, messages: HISTORY, maxTokens: 400, signal, readPrefix });
   const [first, second] = provider.requests.map(({ body }) => body as Readonly<Record<string, readonly unknown[]>>);

@@ -11,7 +11,7 @@ export interface WorldOptions {
   readonly profile?: Partial<ModelProfile>;
   readonly prompt?: string;
   readonly callTimeoutMs?: number;
-  readonly isAgentsModel?: boolean;
+  readonly hasCachedPrefix?: boolean;
   readonly wrap?: (model: Model) => Model;
 }
 

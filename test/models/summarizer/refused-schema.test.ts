@@ -6,7 +6,7 @@ import { openWorld, RECORD, type WorldOptions } from './fixture.ts';
 
 const profile = { abilities: { structured: true } };
 
-function refusing(kind: 'invalid' | 'fatal', options: ModelErrorOptions = {}): WorldOptions['decide'] {
+function refusing(kind: 'invalid' | 'fatal', options: ModelErrorOptions = {}): NonNullable<WorldOptions['decide']> {
   return ({ answerSchema }) =>
     answerSchema === undefined ? { content: RECORD } : new ModelError(kind, 'no schemas', options);
 }
