@@ -84,8 +84,11 @@ const releaseSummaryScript: ScriptDefinition<[conversation: ConversationRef, has
   decode: () => undefined,
 };
 
-/** `superseded`: neither the claim nor the pass exists any more, e.g. after an erase. */
-export type SummaryRecorded = 'recorded' | 'superseded' | 'gone';
+/**
+ * - `known`: another text was recorded before, and stays. The usage that came with this text is not added.
+ * - `superseded`: neither the claim nor the pass exists any more, e.g. after an erase.
+ */
+export type SummaryRecorded = 'recorded' | 'known' | 'superseded' | 'gone';
 
 /** Proof that a job may summarize a range, until its claim expires. */
 export interface SummaryLease {

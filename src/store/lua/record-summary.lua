@@ -2,8 +2,8 @@
 -- in progress or must have ended last. So a late job of an erased conversation cannot write into a new conversation
 -- with the same id. The first accepted summary and the first text of each part are never replaced.
 -- `keptPrefix`: beginning of the stored values that stay. `hash`, `claim`: the source that the job claimed. The usage of
--- its model calls follows.
--- Reply: 'recorded' | 'superseded' | 'gone'
+-- its model calls follows, in four values. It is added only with a text that is stored.
+-- Reply: 'recorded' | 'known': another text stays | 'superseded' | 'gone'
 -- @args name, text, ttlMs, keptPrefix, hash, claim, passId, ...
 -- @include keys
 -- @include index
@@ -14,8 +14,9 @@ local open_pass, last_pass = unpack(redis.call('HMGET', c, 'pass', 'lastPass'))
 local is_of_pass = open_pass == passId or last_pass == passId
 if not is_of_pass and redis.call('GET', summaryPrefix .. hash) ~= claim then return 'superseded' end
 local found = redis.call('GET', key)
-if found and (found == text or string.sub(found, 1, #keptPrefix) == keptPrefix) then return 'recorded' end
+if found == text then return 'recorded' end
+if found and string.sub(found, 1, #keptPrefix) == keptPrefix then return 'known' end
 redis.call('SET', key, text, 'PX', ttlMs)
 index_key('sum:' .. name)
-if ARGV[rest] then add_spending({ unpack(ARGV, rest) }) end
+add_spending({ unpack(ARGV, rest) })
 return 'recorded'

@@ -114,7 +114,8 @@ async function runClaimed(
       return endedAs('failed', reportRefusals(summarized));
     }
     const recorded = await holding.summaries.recordSummary(lease, summarized.record);
-    return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
+    const isSuperseded = recorded === 'superseded' || recorded === 'gone';
+    return isSuperseded ? endedAs('superseded') : endWith(summarized.record, summarized);
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
     if (error instanceof StoppedWork) return { result: handSummaryBack(ports, lease) };

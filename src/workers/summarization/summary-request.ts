@@ -146,7 +146,11 @@ export async function createRequest(
     system: prepared.system,
     parts: {
       read: (key) => summaries.readPart(conversation, key),
-      write: async (key, text) => void (await summaries.recordPart(lease, key, text, usage.takeUnstored())),
+      async write(key, text) {
+        const sent = usage.takeUnstored();
+        const recorded = await summaries.recordPart(lease, key, text, sent);
+        if (recorded !== 'recorded') usage.addUnstored(sent);
+      },
     },
     readPrefix: () =>
       readPrefix(contexts, prepared, { conversation, sequence, summaries: earlier?.summaries.length ?? 0 }),
@@ -172,6 +176,10 @@ class SummaryUsage {
   add({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): void {
     const usage = { inputTokens, outputTokens, cachedTokens, costMicros: toMicros(cost) };
     this.total = joinUsage(this.total, usage);
+    this.addUnstored(usage);
+  }
+
+  addUnstored(usage: TurnUsage): void {
     this.#unstored = joinUsage(this.#unstored, usage);
   }
 

@@ -92,4 +92,11 @@ export function describeSpending(given: Given): void {
     expect((await store.readConversation(conversation))?.spent).toEqual(times(USAGE, 2));
     expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted]);
   });
+
+  test('the usage of a recorded part of a summary is added once, and not that of a part that was recorded before', async () => {
+    const { store, conversation } = await given.log();
+    const lease = await claimSummary(store, conversation, 'h');
+    for (const text of ['first', 'first', 'second', 'second']) await store.recordPart(lease, 'k', text, USAGE);
+    expect((await store.readConversation(conversation))?.spent).toEqual(USAGE);
+  });
 }

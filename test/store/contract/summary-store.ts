@@ -66,7 +66,8 @@ export function describeSummaryStore(given: Given): void {
     const lease = await claimSummary(store, conversation, 'h');
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
     expect(await store.recordPart(lease, 'k', '## Goal\n"ü" []')).toBe('recorded');
-    expect(await store.recordPart(lease, 'k', 'second')).toBe('recorded');
+    expect(await store.recordPart(lease, 'k', '## Goal\n"ü" []'), 'I5').toBe('recorded');
+    expect(await store.recordPart(lease, 'k', 'second')).toBe('known');
     expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
     expect(await store.readPart(conversation, 'other')).toBeUndefined();
     expect(await store.readPart(await makeConversation(store), 'k'), 'of another conversation').toBeUndefined();

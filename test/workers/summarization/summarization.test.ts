@@ -337,6 +337,23 @@ it('the usage of a stored part counts even if its attempt fails, and counts once
   });
 });
 
+it('the usage of a part counts, although another job recorded the part first', async () => {
+  const call = { model: 'parted', outcome: 'answered', durationMs: 1, tokens: 700, isOverLimit: false } as const;
+  const parted: Summarizer = {
+    id: 'parted',
+    summarize: async ({ parts, onCall }) => {
+      onCall?.({ ...call, inputTokens: 700, outputTokens: 30 });
+      await world.store.recordPart({ ...child, conversation: ref, owner: 'another' }, 'k', 'written first');
+      await parts?.write('k', 'written second');
+      return { status: 'written', text: 'done' };
+    },
+  };
+  const { world, child } = await openChild({ summarizers: [parted] });
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  expect(await world.store.readPart(ref, 'k')).toBe('written first');
+  expect((await world.store.readConversation(ref))?.spent).toMatchObject({ inputTokens: 700, outputTokens: 30 });
+});
+
 it.each([
   ['refused', refusing, /no: will not/],
   ['empty', writing(' \n\t '), /writing: the summary is empty/],
