@@ -5,7 +5,7 @@ import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
-import type { ModelProfile, ToolDescription } from '../domain/model.ts';
+import type { ModelProfile, PictureFormula, ToolDescription } from '../domain/model.ts';
 import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '../domain/policy.ts';
 import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema.ts';
 import { type RequestFacts, readFacts } from '../domain/request-facts.ts';
@@ -37,6 +37,8 @@ export interface PreparedAgent {
   /** Schema of final answers, for a provider that forces its model to follow a schema. */
   readonly answerSchema?: ProviderSchema;
   readonly counter: TokenCounter;
+  /** Tokens that the model's provider counts for images. */
+  readonly pictures: PictureFormula;
   readonly hashes: FixedTexts['hashes'] & { readonly policy: string };
   readonly texts: FixedTexts['byHash'];
   weigh(message: Message): Promise<WeighedMessage>;
@@ -152,6 +154,7 @@ async function fixAgent(
   const prepared: PreparedAgent = {
     ...parts,
     system: texts.system,
+    pictures,
     facts: readFacts(agent.model.profile, parts, { systemTokens, toolTokens, pinTokens }),
     get overhead() {
       return { ...fixed, calibration: factorOf(id, tokenFactor), fingerprint };

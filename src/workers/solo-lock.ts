@@ -27,6 +27,13 @@ export class SoloLock {
     return !this.#isAlone && this.#solos.size > 0;
   }
 
+  /** Takes a shared hold at once. Undefined if a turn is alone, or waits to be alone. */
+  shareNow(): SoloHold | undefined {
+    if (this.#isAlone || this.#solos.size > 0) return undefined;
+    this.#sharing += 1;
+    return this.#hold(false);
+  }
+
   /** Takes a shared hold. Undefined if `signal` aborts first. */
   share(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(false, signal);
@@ -111,7 +118,9 @@ const POSTPONE_MS = 1_000;
 
 /** Takes a shared hold for a job. Undefined if a turn stays alone in the process, or if the process stops. */
 export async function enterSharedSlot({ shutdown, solo, timers }: WorkPlace): Promise<SoloHold | undefined> {
-  return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
+  if (shutdown.begun.aborted) return undefined;
+  const wait = { timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] };
+  return solo.shareNow() ?? (await waitWithin(wait, (signal) => solo.share(signal)));
 }
 
 /** Result of a delivery that could not start. The queue delivers the job again later. */
@@ -149,8 +158,10 @@ export async function waitWithin<T>(
   const over = new AbortController();
   const end = (): void => over.abort();
   const timer = timers.after(waitMs, end);
-  for (const signal of ends) signal.addEventListener('abort', end, { once: true });
-  if (ends.some(({ aborted }) => aborted)) end();
+  for (const signal of ends) {
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+  }
   try {
     return await wait(over.signal);
   } finally {

@@ -47,6 +47,18 @@ test('the process lock starts no work while a turn runs alone or waits to run al
   expect(after.isAnswered).toBe(true);
 });
 
+test('the process lock starts work without a wait, unless a turn runs alone or waits to run alone', async () => {
+  const lock = new SoloLock();
+  const hold = lock.shareNow();
+  const solo = ask(lock, true);
+  expect([hold !== undefined, lock.shareNow()]).toEqual([true, undefined]);
+  hold?.release();
+  await settle();
+  expect([solo.isAnswered, lock.shareNow()]).toEqual([true, undefined]);
+  solo.hold?.release();
+  expect(lock.shareNow()).toBeDefined();
+});
+
 test('the process lock runs all waiting work before the next turn that must run alone', async () => {
   const lock = new SoloLock();
   const first = ask(lock, true);

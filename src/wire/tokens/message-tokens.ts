@@ -41,8 +41,10 @@ export function countMessageSync(
 }
 
 export function countPictures(messages: readonly CountedMessage[], formula: PictureFormula): number {
-  const shown = messages.filter(({ parts = [] }) => parts.length > 0);
-  return shown.reduce((sum, message) => sum + sumTokens(readContent(message).media, formula), 0);
+  let tokens = 0;
+  for (const message of messages)
+    if (message.parts !== undefined) tokens += sumTokens(readContent(message).media, formula);
+  return tokens;
 }
 
 function sumTokens(media: readonly ContentPart[], formula: PictureFormula | undefined): number {

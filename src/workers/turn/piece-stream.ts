@@ -37,7 +37,7 @@ interface StreamedStep {
 export class PieceStream {
   readonly #turn: StreamedTurn;
   #isFollowed = false;
-  #asking: Promise<void> | undefined;
+  #asking: Promise<boolean> | undefined;
   #hasReported = false;
   #attempt = 0;
 
@@ -62,17 +62,15 @@ export class PieceStream {
   }
 
   /** Calls at the same time share one question. Separate questions would wait for the reply to the first. */
-  #ask(): Promise<void> {
+  async #ask(): Promise<void> {
     const { streams, lease } = this.#turn;
-    const ask = async (): Promise<void> => {
-      try {
-        if (await streams.isFollowed(lease.conversation, lease.turn)) this.#isFollowed = true;
-      } finally {
-        this.#asking = undefined;
-      }
-    };
-    this.#asking ??= ask();
-    return this.#asking;
+    this.#asking ??= streams.isFollowed(lease.conversation, lease.turn);
+    const asking = this.#asking;
+    try {
+      if (await asking) this.#isFollowed = true;
+    } finally {
+      if (this.#asking === asking) this.#asking = undefined;
+    }
   }
 
   async #countText(batch: readonly StreamPiece[]): Promise<Pick<PieceBatch, 'textTokens'>> {

@@ -105,15 +105,14 @@ export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransiti
 }
 
 export function readStepWaits(steps: ReadonlyMap<string, StepRecord>, step: string): StepWaits {
-  const wasUsed = (cause: WaitCause): boolean => steps.has(usedMark(cause, step));
   const overflow = steps.has(`overflow-${step}`) ? 'requested' : 'available';
   const rollback = steps.has(`rollback-${step}`) ? 'available' : 'not_granted';
   const count = (prefix: string): number => [...steps.keys()].filter((key) => key.startsWith(prefix)).length;
   return {
     step,
-    threshold: wasUsed('threshold') ? 'used' : 'available',
-    overflow: wasUsed('overflow') ? 'used' : overflow,
-    rollback: wasUsed('rollback') ? 'used' : rollback,
+    threshold: steps.has(usedMark('threshold', step)) ? 'used' : 'available',
+    overflow: steps.has(usedMark('overflow', step)) ? 'used' : overflow,
+    rollback: steps.has(usedMark('rollback', step)) ? 'used' : rollback,
     unsettledPasses: count(`unsettled-${step}-`),
     retries: count(`waited-retry-${step}-`),
   };

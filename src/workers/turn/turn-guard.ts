@@ -141,10 +141,10 @@ export class TurnGuard {
    */
   async write<Result extends { readonly status: string }>(
     write: DeferredWrite,
-    send: (lease: TurnLease) => Promise<Result | Lost>,
+    send: () => Promise<Result | Lost>,
   ): Promise<Exclude<Result, Lost>> {
-    const { lease, signal, scope } = this;
-    const result = await deferWrite(this.#ports, { write, scope, signal }, () => send(lease));
+    const { signal, scope } = this;
+    const result = await deferWrite(this.#ports, { write, scope, signal }, send);
     if (isLost(result)) throw new LostTurn(result.status);
     return result as Exclude<Result, Lost>; // TypeScript does not narrow a type parameter
   }
