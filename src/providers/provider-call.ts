@@ -75,14 +75,26 @@ export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: str
 }
 
 /**
- * Opens a provider once its SDK is loaded. An SDK takes about 0.15 s of CPU time, so only a process that creates a
- * model loads it.
+ * Opens a provider once its SDK is loaded, and loads the SDK again after a failure. An SDK takes about 0.15 s of CPU
+ * time, so only a process that creates a model loads it.
  */
-export function loadSdk<Module, Access>(module: Promise<Module>, open: (module: Module) => Access): Promise<Access> {
-  const access = module.then(open);
+export function loadSdk<Module, Access>(
+  load: () => Promise<Module>,
+  open: (module: Module) => Access,
+): () => Promise<Access> {
+  let access: Promise<Access> | undefined;
+  const opened = (): Promise<Access> => {
+    access ??= load()
+      .then(open)
+      .catch((error: unknown) => {
+        access = undefined;
+        throw error;
+      });
+    return access;
+  };
   // Each request awaits the SDK, and reports why it failed.
-  access.catch(() => undefined);
-  return access;
+  opened().catch(() => undefined);
+  return opened;
 }
 
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;

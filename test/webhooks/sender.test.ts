@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { isPublicAddress } from '../../src/api/webhooks/addresses.ts';
 import { createWebhookSender, type SenderOptions, type SendOutcome } from '../../src/api/webhooks/sender.ts';
 import { openReceiver } from './receiver.ts';
@@ -146,5 +146,19 @@ describe('requests of webhooks', () => {
     await expect.poll(() => received.length).toBe(1);
     stopping.abort();
     expect(await sent).toMatchObject({ status: 'failed' });
+  });
+
+  test('a webhook is sent, although the HTTP client could not be loaded for an earlier webhook', async () => {
+    const { url } = await openReceiver();
+    const sender = createWebhookSender({ allowsPrivate: true });
+    const webhook = { url, headers: {}, body: '{}', signal: new AbortController().signal };
+    vi.doMock('undici', () => {
+      throw new Error('too many open files');
+    });
+    expect(await sender.send(webhook)).toMatchObject({ status: 'failed' });
+    await sender.close();
+    vi.doUnmock('undici');
+    expect(await sender.send(webhook)).toEqual({ status: 'delivered' });
+    await sender.close();
   });
 });

@@ -54,7 +54,10 @@ export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: Sende
       if (isLiteral(target) && !allows(hostOf(target))) return fail(describeFailure(new RefusedAddressError()));
       const limit = AbortSignal.timeout(WEBHOOK_LIMITS.requestMs);
       try {
-        http ??= openHttp();
+        http ??= openHttp().catch((error: unknown) => {
+          http = undefined;
+          throw error;
+        });
         const { dispatcher, request } = await http;
         const response = await request(target, {
           dispatcher,

@@ -53,7 +53,10 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: An
   const renderOptions = (): AnthropicOptions => ({ ...habits.current, ...renderOptionsOf(options, given) });
   const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions: renderOptions() };
   checkApiKey(apiKey);
-  const access = loadSdk(import('./client.ts'), ({ openAnthropic }) => openAnthropic({ apiKey, baseUrl }));
+  const access = loadSdk(
+    () => import('./client.ts'),
+    ({ openAnthropic }) => openAnthropic({ apiKey, baseUrl }),
+  );
   const caller = { access, profile, options, renderOptions };
   const memory = new FormMemory(habits);
   return {
@@ -78,7 +81,7 @@ function renderAnthropicRequest(
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
   const { profile, options } = caller;
-  const access = await caller.access;
+  const access = await caller.access();
   const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
   const sent = { ...body, ...writeParameters(options, profile, body, request) };
   const { signal, headers } = callOptions(request, sent);
@@ -114,7 +117,7 @@ const COMPACTION_BETA = 'compact-2026-09-04';
 const END = '(end of what is to be compacted)';
 
 interface AnthropicCaller {
-  readonly access: Promise<AnthropicAccess>;
+  readonly access: () => Promise<AnthropicAccess>;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
   readonly renderOptions: () => AnthropicOptions;
@@ -140,7 +143,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
 /** Asks the API to compact the request that `generate` would send. The equal start uses the provider's prompt cache. */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { profile, options } = caller;
-  const { client, classify } = await caller.access;
+  const { client, classify } = await caller.access();
   const answerable = { ...request, messages: endWithUser(request.messages) };
   const { body, describe } = await renderAnthropicRequest(caller, answerable);
   // A compaction calls no tool, so no tool may be forced.

@@ -41,7 +41,10 @@ export function chatModel(model: ChatModelOptions): Model {
     ...(toolRefusal !== undefined && { toolRefusal }),
   };
   checkApiKey(apiKey);
-  const access = loadSdk(import('./client.ts'), ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }));
+  const access = loadSdk(
+    () => import('./client.ts'),
+    ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }),
+  );
   const caller = { access, profile, options, hasRequestHints, renderOptions };
   const memory = new FormMemory(habits);
   const gate = gateOf(options, profile, apiKey, baseUrl);
@@ -49,7 +52,7 @@ export function chatModel(model: ChatModelOptions): Model {
 }
 
 interface ChatCaller {
-  readonly access: Promise<OpenAiAccess>;
+  readonly access: () => Promise<OpenAiAccess>;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
   readonly hasRequestHints: boolean;
@@ -60,7 +63,7 @@ async function answerRequest(
   { access, profile, options, hasRequestHints, renderOptions }: ChatCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const sdk = await access;
+  const sdk = await access();
   const habits = renderOptions();
   const context = { maxBytes: profile.maxRequestBytes, hasStrictTemplate: habits.isStrict === true, habits };
   const rendering = renderChatInSlices(toWireRequest(request, profile), habits);

@@ -47,7 +47,10 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   const { options, profile: limited } = checkOptions(asked, given, 'openai-responses');
   const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
   checkApiKey(apiKey);
-  const access = loadSdk(import('./client.ts'), ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }));
+  const access = loadSdk(
+    () => import('./client.ts'),
+    ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }),
+  );
   const habits = new LearnedHabits(profile);
   const caller = { access, profile, isReasoning, hasRequestHints, options, habits };
   const memory = new FormMemory(habits);
@@ -63,7 +66,7 @@ async function answerRequest(
   { access, profile, isReasoning, hasRequestHints, options, habits }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const sdk = await access;
+  const sdk = await access();
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   const { body, describe } = await renderChecked(rendering, (sent) =>
     validateResponsesInSlices(sent, { maxBytes: profile.maxRequestBytes }),
@@ -93,7 +96,7 @@ async function answerRequest(
 type CompactedResponse = OpenAI.Responses.CompactedResponse;
 
 interface ResponsesCaller {
-  readonly access: Promise<OpenAiAccess>;
+  readonly access: () => Promise<OpenAiAccess>;
   readonly profile: ModelProfile;
   readonly isReasoning: boolean;
   readonly hasRequestHints: boolean;
@@ -109,7 +112,7 @@ async function compactResponses(
   { access, profile, isReasoning, options, habits }: ResponsesCaller,
   request: ModelRequest,
 ): Promise<ModelCompaction> {
-  const { client, classify } = await access;
+  const { client, classify } = await access();
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   // The endpoint writes no answer, so the last message may have any role (wire rule X4).
   const { body, describe } = await renderChecked(rendering, (given) =>

@@ -33,7 +33,12 @@ export class LuaScripts {
   }
 
   static load(): Promise<LuaScripts> {
-    loading ??= LuaModule.load().then((module) => new LuaScripts(module));
+    loading ??= LuaModule.load()
+      .then((module) => new LuaScripts(module))
+      .catch((error: unknown) => {
+        loading = undefined;
+        throw error;
+      });
     return loading;
   }
 

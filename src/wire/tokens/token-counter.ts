@@ -26,7 +26,10 @@ const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);
   if (counter === undefined) {
-    counter = readTokenCounter(encoding);
+    counter = readTokenCounter(encoding).catch((error: unknown) => {
+      counters.delete(encoding);
+      throw error;
+    });
     counters.set(encoding, counter);
   }
   return counter;
