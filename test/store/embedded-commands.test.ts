@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
@@ -132,4 +132,22 @@ test('each command of the in-process Redis replies as a Redis server does', asyn
     }),
     { numRuns: 300 },
   );
+});
+
+test('CLIENT LIST lists the connections with the given ids, and refuses what is no id, as Redis does', async () => {
+  for (const server of [redis, embedded]) {
+    const others = [server.duplicate(), server.duplicate()];
+    onTestFinished(() => others.forEach((other) => other.disconnect()));
+    const ids = await Promise.all([server, ...others].map((one) => one.client('ID')));
+    const list = async (...args: string[]) =>
+      [...String(await server.call('CLIENT', 'LIST', ...args)).matchAll(/^id=(\d+) /gm)].map(([, found]) =>
+        Number(found),
+      );
+    expect(await list()).toEqual(expect.arrayContaining(ids));
+    expect(await list('ID', String(ids[1]), '999999')).toEqual([ids[1]]);
+    expect(await list('id', ...ids.map(String))).toEqual(ids);
+    await expect(list('ID', 'x')).rejects.toThrow('ERR Invalid client ID');
+    await expect(list('ID')).rejects.toThrow('ERR syntax error');
+    await expect(list('NAME', 'x')).rejects.toThrow('ERR syntax error');
+  }
 });

@@ -87,6 +87,7 @@ export class EmbeddedRedis {
         hasRun: () => {
           for (const one of this.#sessions) one.retry();
         },
+        listSessions: () => [...this.#sessions],
       },
       this.#connections,
     );

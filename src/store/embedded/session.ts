@@ -4,6 +4,8 @@ import { encodeReply, OK, type Reply, ReplyError, Status } from './reply.ts';
 interface SessionServer {
   readonly run: (name: string, args: string[]) => Reply;
   readonly hasRun: () => void;
+  /** Sessions of all connections, oldest first. */
+  readonly listSessions: () => readonly Session[];
 }
 
 interface Waiting {
@@ -17,6 +19,7 @@ const BLOCKING: Readonly<Record<string, string>> = { BZPOPMIN: 'ZPOPMIN', BLPOP:
 
 /** One connection to the server. A command that waits delays the requests behind it. */
 export class Session {
+  readonly id: number;
   readonly #stream: Duplex;
   readonly #server: SessionServer;
   readonly #reader = new RequestReader();
@@ -28,6 +31,7 @@ export class Session {
   name = '';
 
   constructor(stream: Duplex, server: SessionServer, id: number) {
+    this.id = id;
     this.#stream = stream;
     this.#server = server;
     this.#own = {
@@ -36,7 +40,7 @@ export class Session {
       MULTI: () => ((this.#queued = []), OK),
       DISCARD: () => ((this.#queued = undefined), OK),
       EXEC: () => this.#exec(),
-      CLIENT: ([kind = '', name = '']) => this.#client(kind.toUpperCase(), name, id),
+      CLIENT: ([kind = '', ...args]) => this.#client(kind.toUpperCase(), args),
       QUIT: () => (queueMicrotask(() => stream.end()), OK),
     };
     stream.on('data', (bytes: Buffer) => this.#take(bytes));
@@ -161,17 +165,27 @@ export class Session {
     }
   }
 
-  #client(kind: string, name: string, id: number): Reply {
-    if (kind === 'SETNAME') this.name = name;
+  #client(kind: string, args: readonly string[]): Reply {
+    if (kind === 'SETNAME') this.name = args[0] ?? '';
     if (kind === 'GETNAME') return this.name;
-    if (kind === 'ID') return id;
-    if (kind === 'LIST') return `id=${id} addr=in-process name=${this.name}\n`;
-    return OK;
+    if (kind === 'ID') return this.id;
+    if (kind !== 'LIST') return OK;
+    return findSessions(this.#server.listSessions(), args)
+      .map(({ id, name }) => `id=${id} addr=in-process name=${name}\n`)
+      .join('');
   }
 
   #send(reply: Reply | ReplyError): void {
     if (this.#stream.writable) this.#stream.write(encodeReply(reply), 'latin1');
   }
+}
+
+/** @param args of CLIENT LIST: none, or ID and then ids */
+function findSessions(sessions: readonly Session[], [word, ...ids]: readonly string[]): readonly Session[] {
+  if (word === undefined) return sessions;
+  if (word.toUpperCase() !== 'ID' || ids.length === 0) throw new ReplyError('ERR syntax error');
+  if (!ids.every((id) => /^[1-9]\d*$/.test(id))) throw new ReplyError('ERR Invalid client ID');
+  return ids.flatMap((given) => sessions.find(({ id }) => id === Number(given)) ?? []);
 }
 
 function attempt<Result>(run: () => Result): Result | ReplyError {
