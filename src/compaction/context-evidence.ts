@@ -18,7 +18,8 @@ export interface FragmentRange {
 const NONE: FragmentRange = { from: 0, to: 0 };
 
 /**
- * Reads the evidence of a context. It stays valid while items are removed or shortened, because it describes the log.
+ * Values the terms in the logged messages of a context (evidence for what to keep). The values stay valid while a plan
+ * removes or shortens items, because they describe the log.
  */
 export function* readEvidence(items: readonly ContextItem[]): Interruptible<ContextEvidence> {
   const ledger = yield* readLedger(

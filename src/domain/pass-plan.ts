@@ -7,7 +7,7 @@ const tokens = z.number().int().nonnegative();
 /** In tokens. The parts besides `fixed` sum up to at most `budget` minus `fixed`. */
 export const budgetDivisionSchema = z.object({
   budget: tokens,
-  /** System messages, pins, open rounds, unread results, and the inputs of the running turn. */
+  /** System messages, pins, open tool rounds, results that no model has read, and the inputs of the running turn. */
   fixed: tokens,
   users: tokens,
   summaries: tokens,

@@ -3,7 +3,7 @@ import type { Weight } from './message.ts';
 
 /** The provider's count of an earlier request. It is more exact than turnfold's, so later sizes start from it. */
 export interface SizeAnchor {
-  /** Seq of the answer, included in `tokens`. */
+  /** Seq of the model's answer to that request. `tokens` includes the answer. */
   readonly seq: number;
   /** All input tokens, including cached tokens, plus the output that is sent again. */
   readonly tokens: number;

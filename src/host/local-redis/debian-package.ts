@@ -98,7 +98,7 @@ async function listMissingLibraries(tree: string): Promise<string[]> {
   return [...stdout.matchAll(/^[ \t]*(\S+) => not found/gm)].map(([, name]) => name ?? '');
 }
 
-/** Lists `usr/lib` and `lib`, each with its architecture folder such as x86_64-linux-gnu. */
+/** Value of LD_LIBRARY_PATH: `usr/lib` and `lib`, each with its architecture folder such as x86_64-linux-gnu. */
 async function findLibraryPath(folder: string): Promise<string> {
   const roots = [join(folder, 'usr/lib'), join(folder, 'lib')];
   const found = await Promise.all(

@@ -25,7 +25,10 @@ export function estimateTokens(text: string): number {
   return tokens;
 }
 
-/** End of a run: a word in capitals or with one capital first, or characters of one class. */
+/**
+ * Finds the end of the run that begins at `start`. A run is a word in capitals, a word whose first letter may be a
+ * capital, or other characters of one class.
+ */
 function endOfRun(text: string, start: number): number {
   const first = classOf(text.charCodeAt(start));
   let end = start + 1;

@@ -12,7 +12,7 @@ export type Author = 'system' | 'user' | 'assistant' | 'result';
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
-  /** Index of the first item of the answer. In Responses, an answer may be several items. */
+  /** Index of the first item of the model's answer. In the Responses API, an answer may be several items. */
   readonly answer?: Position;
   /** True for a compaction of the provider, which replaces everything before it. */
   readonly isCompaction?: boolean;

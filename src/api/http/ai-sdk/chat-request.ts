@@ -101,7 +101,7 @@ export function readChatRequest(body: unknown): ChatRequest {
   return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
 }
 
-/** An invalid message is left out, because its own request was refused. */
+/** Reads the user messages directly before the sent message. An invalid one was refused when it was sent. */
 function readOthers(messages: readonly unknown[], index: number): PageMessage[] {
   const isAnswer = readField(messages[index], 'role') === 'assistant';
   const before = isAnswer ? messages : messages.slice(0, index);
