@@ -3,10 +3,10 @@ import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { deliverTurns } from '../../src/jobs/bullmq/delivery.ts';
+import { DueWakeRunner } from '../../src/jobs/bullmq/due-wake-runner.ts';
 import { DueWakes } from '../../src/jobs/bullmq/due-wakes.ts';
 import { openQueueConnection } from '../../src/jobs/bullmq/queue-connection.ts';
 import { Intake, openQueueWorker } from '../../src/jobs/bullmq/queue-worker.ts';
-import { TurnLanes } from '../../src/jobs/bullmq/turn-lanes.ts';
 import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import type { TurnHandler } from '../../src/jobs/ports.ts';
 import { conversation, countAll, type Fixture, startOwnRedis, turnRole, useFixture } from './fixture.ts';
@@ -58,7 +58,7 @@ test('wakes beyond eight waiting queue jobs are stored without a job, and all ar
 test('workers take wakes without a queue job in the same proportion as such wakes have in all waiting work', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { dueWakes, queue } = openLanes(fixture, 5);
+  const { dueWakes, queue } = openRunner(fixture, 5);
   const take = async (callers: number): Promise<[taken: number, left: number]> => {
     const { wakes: taken, left } = await dueWakes.take(queue, callers, { getJobs: true });
     return [taken.length, left];
@@ -82,7 +82,7 @@ test('workers take wakes without a queue job in the same proportion as such wake
 test('a single worker takes a wake without a queue job by chance, with the proportion of such wakes as probability', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { dueWakes, queue } = openLanes(fixture, 5);
+  const { dueWakes, queue } = openRunner(fixture, 5);
   await addWakes(wakes, namesOf(5));
   const redis = fixture.connect();
   let taken = 0;
@@ -96,7 +96,7 @@ test('a single worker takes a wake without a queue job by chance, with the propo
 
 test('no wake without a queue job is taken while the queue is paused or a dead worker’s or better-priority job waits', async () => {
   const fixture = useFixture();
-  const { dueWakes, queue } = openLanes(fixture, 5);
+  const { dueWakes, queue } = openRunner(fixture, 5);
   const redis = fixture.connect();
   await redis.zadd(queue.toKey('due:wakes'), 1, 'w|_|c1');
   const take = (callers: number) => dueWakes.take(queue, callers, { getJobs: true });
@@ -261,8 +261,8 @@ test('a worker with a job of a worse priority handles wakes without a queue job 
     note(id);
     return Promise.resolve({ status: 'done' });
   };
-  const lanes = { handleDueWakes: () => Promise.resolve(note('due wakes')) };
-  const deliver = deliverTurns(handler, { drop: () => undefined }, lanes);
+  const runner = { handleDueWakes: () => Promise.resolve(note('due wakes')) };
+  const deliver = deliverTurns(handler, { drop: () => undefined }, runner);
   const jobOf = (id: string, priority: number) =>
     ({ data: { v: 1, tenant: '_', id }, priority, attemptsStarted: 1 }) as unknown as Job;
   for (const priority of [1, 10, 11]) await deliver(jobOf(`p${priority}`, priority), 'token');
@@ -284,7 +284,7 @@ test('isPending for a wake without a queue job signals an idle worker', async ()
 test('closing a worker waits until it has added the jobs for the wakes that it took', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { lanes, worker, queue } = openLanes(fixture, 5);
+  const { runner, worker, queue } = openRunner(fixture, 5);
   await addWakes(wakes, namesOf(CROWD + 5));
   await queue.drain();
   const due = await countDue(fixture);
@@ -292,7 +292,7 @@ test('closing a worker waits until it has added the jobs for the wakes that it t
   onTestFinished(() => void vi.useRealTimers());
   worker.emit('drained');
   vi.advanceTimersByTime(251);
-  await lanes.close();
+  await runner.close();
   expect(await countDue(fixture)).toBe(Math.max(0, due - 5));
   expect(await queue.getPrioritizedCount()).toBe(Math.min(5, due));
 });
@@ -379,7 +379,7 @@ test('an error in the delivery of one wake without a queue job does not stop the
 test('a job of a worse priority is handled although a wake without a queue job failed before it', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { lanes } = openLanes(fixture, 1);
+  const { runner } = openRunner(fixture, 1);
   await addWakes(wakes, namesOf(CROWD + 13));
   expect(await countDue(fixture)).toBeGreaterThan(0);
   const seen: string[] = [];
@@ -388,7 +388,7 @@ test('a job of a worse priority is handled although a wake without a queue job f
     return id === 'own' ? Promise.resolve({ status: 'done' }) : Promise.reject(new Error(`broken ${id}`));
   };
   const job = { data: { v: 1, tenant: '_', id: 'own' }, priority: 11, attemptsStarted: 1, timestamp: 0 };
-  await deliverTurns(handler, { drop: () => undefined }, lanes)(job as unknown as Job, 'token');
+  await deliverTurns(handler, { drop: () => undefined }, runner)(job as unknown as Job, 'token');
 
   expect(seen).toContain('own');
   expect(fixture.errors.map(({ error }) => (error as Error).message)).toEqual(
@@ -419,24 +419,24 @@ test('a closing worker takes no more wakes without a queue job, and another work
   await expect.poll(() => seen.toSorted(), SOON).toEqual(due);
 });
 
-/** Lanes of a worker whose room never changes. Jobs that they add stay in the queue. */
-function openLanes(fixture: Fixture, concurrency: number) {
+/** Runner for a worker whose room never changes. Jobs that it adds stay in the queue. */
+function openRunner(fixture: Fixture, concurrency: number) {
   const connection = openQueueConnection({ url: fixture.url, onError: () => undefined });
   onTestFinished(() => connection.disconnectAll());
   const queue = fixture.openRaw('turn');
   const intake = new Intake({ queue: 'turn', shard: 0, concurrency });
   const report = (error: unknown): void => void fixture.errors.push({ error, where: 'turn' });
   const dueWakes = new DueWakes(connection);
-  const lanes = new TurnLanes({ dueWakes, queue, intake, report });
+  const runner = new DueWakeRunner({ dueWakes, queue, intake, report });
   const worker = new EventEmitter();
-  lanes.serve(worker as unknown as Worker);
-  return { lanes, worker, queue, dueWakes };
+  runner.watch(worker as unknown as Worker);
+  return { runner, worker, queue, dueWakes };
 }
 
 test('a worker with room adds jobs until no wake lacks a job, even if other workers took its jobs', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { worker, queue } = openLanes(fixture, 5);
+  const { worker, queue } = openRunner(fixture, 5);
   await addWakes(wakes, namesOf(CROWD + 13));
   const due = await countDue(fixture);
   await queue.drain(); // as if other workers had taken the jobs
@@ -451,11 +451,11 @@ test('a worker with room adds jobs until no wake lacks a job, even if other work
 test('a worker with room looks for wakes without a queue job after a job that has waited, and otherwise at intervals', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { lanes, queue, dueWakes } = openLanes(fixture, 5);
+  const { runner, queue, dueWakes } = openRunner(fixture, 5);
   const take = vi.spyOn(dueWakes, 'take');
   const seen: string[] = [];
   const work = (waitedMs: number): Promise<void> =>
-    lanes.handleDueWakes({ timestamp: 1_000, processedOn: 1_000 + waitedMs }, ({ id }) => {
+    runner.handleDueWakes({ timestamp: 1_000, processedOn: 1_000 + waitedMs }, ({ id }) => {
       seen.push(id);
       return Promise.resolve({ status: 'done' });
     });
@@ -481,8 +481,8 @@ test('a worker with room looks for wakes without a queue job after a job that ha
 test('a full worker looks for wakes without a queue job after every job, and stops after half a minute', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { lanes, queue } = openLanes(fixture, 0);
-  await lanes.handleDueWakes({ timestamp: 1_000, processedOn: 1_001 }, () =>
+  const { runner, queue } = openRunner(fixture, 0);
+  await runner.handleDueWakes({ timestamp: 1_000, processedOn: 1_001 }, () =>
     Promise.reject(new Error('no wake is due')),
   );
   await addWakes(wakes, namesOf(CROWD + 10));
@@ -491,7 +491,7 @@ test('a full worker looks for wakes without a queue job after every job, and sto
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   let seen = 0;
-  await lanes.handleDueWakes({ timestamp: 1_000, processedOn: 1_001 }, () => {
+  await runner.handleDueWakes({ timestamp: 1_000, processedOn: 1_001 }, () => {
     seen += 1;
     vi.advanceTimersByTime(11_000);
     return Promise.resolve({ status: 'done' });

@@ -21,24 +21,24 @@ export interface DeliveryListeners {
 }
 
 /** Lets a running job also handle conversations that have a due wake (a wake without a job). */
-export interface Lanes {
+export interface DueWakeHandler {
   handleDueWakes(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
 }
 
 export function deliverTurns(
   handler: TurnHandler,
   listeners: Pick<DeliveryListeners, 'drop'>,
-  lanes?: Lanes,
+  runner?: DueWakeHandler,
 ): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
     if (read.status === 'dropped') return;
     // BullMQ gives a worker with free capacity jobs of any priority. Due wakes have the default priority, so they run
     // before a job of worse priority.
-    if (job.priority > DEFAULT_PRIORITY) await lanes?.handleDueWakes(job, handler);
+    if (job.priority > DEFAULT_PRIORITY) await runner?.handleDueWakes(job, handler);
     const result = await handler(read.task.conversation);
     if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
-    await lanes?.handleDueWakes(job, handler);
+    await runner?.handleDueWakes(job, handler);
   };
 }
 

@@ -4,7 +4,7 @@
  * A wake is usually a job of BullMQ, and a job costs Redis far more than a member of a sorted set. While eight or more
  * jobs wait, workers probably have no free capacity. A further wake is then only added to the sorted set `due:wakes` of
  * its queue shard. A job that has handled its conversation then takes the next due wake and handles that conversation,
- * too (`turn-lanes.ts`).
+ * too (`due-wake-runner.ts`).
  *
  * With due wakes, conversations of one turn run at 0.26 to 0.30 of the rate of empty jobs. With a job for each wake,
  * the share was 0.21 to 0.23 (docs/explanation/performance.md).

@@ -5,12 +5,12 @@ import type { RedisLocation } from '../../store/redis/address.ts';
 import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../ports.ts';
 import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../queues.ts';
 import { type DeliveryListeners, deliverInbox, deliverTurns, type JobDelivery } from './delivery.ts';
+import { DueWakeRunner } from './due-wake-runner.ts';
 import { DueWakes } from './due-wakes.ts';
 import { deliverPasses, deliverSummarizations } from './fan-out.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet, reportErrors } from './queue-set.ts';
 import { Intake, openQueueWorker } from './queue-worker.ts';
-import { TurnLanes } from './turn-lanes.ts';
 
 interface QueueRole<Handler> {
   readonly handler: Handler;
@@ -96,10 +96,10 @@ export function totalConcurrency(concurrency: number, shards: number): number {
 interface OpenedWorker {
   readonly worker: Worker;
   readonly intake: Intake;
-  readonly lanes?: TurnLanes | undefined;
+  readonly runner?: DueWakeRunner | undefined;
 }
 
-type DeliveryFor = (intake: Intake) => { readonly deliver: JobDelivery; readonly lanes?: TurnLanes };
+type DeliveryFor = (intake: Intake) => { readonly deliver: JobDelivery; readonly runner?: DueWakeRunner };
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
   const { roles, shards, prefix, onError, onReclaim, onDrop } = options;
@@ -112,11 +112,11 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
   const open = (name: QueueName, role: { readonly concurrency: number }, deliverTo: DeliveryFor): OpenedWorker[] => {
     return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
-      const { deliver, lanes } = deliverTo(intake);
+      const { deliver, runner } = deliverTo(intake);
       const served = { name, shard, prefix, connection, concurrency, deliver: intake.count(deliver) };
       const worker = openQueueWorker({ ...served, onError, ...(onReclaim && { onReclaim }) });
-      lanes?.serve(worker);
-      return { worker, intake, lanes };
+      runner?.watch(worker);
+      return { worker, intake, runner };
     });
   };
   const workers: OpenedWorker[] = [];
@@ -126,8 +126,8 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     const dueWakes = new DueWakes(connection);
     const report = reportErrors(name, onError);
     const deliverTo: DeliveryFor = (intake) => {
-      const lanes = new TurnLanes({ dueWakes, queue: queues.at(name, intake.shard), intake, report });
-      return { deliver: deliverTurns(turn.handler, listenersOf(name), lanes), lanes };
+      const runner = new DueWakeRunner({ dueWakes, queue: queues.at(name, intake.shard), intake, report });
+      return { deliver: deliverTurns(turn.handler, listenersOf(name), runner), runner };
     };
     workers.push(...open(name, turn, deliverTo));
   }
@@ -177,14 +177,14 @@ const GIVE_UP_MS = 1_500;
 /** The workers of a process, from the moment they take jobs until they are cut off. Owns their connection. */
 class RunningWorkers {
   readonly #workers: readonly Worker[];
-  readonly #lanes: readonly TurnLanes[];
+  readonly #runners: readonly DueWakeRunner[];
   readonly #connection: QueueConnection;
   readonly #runs: Promise<unknown>;
 
   constructor(opened: readonly OpenedWorker[], connection: QueueConnection, onError: QueueErrorListener) {
     const workers = opened.map(({ worker }) => worker);
     this.#workers = workers;
-    this.#lanes = opened.flatMap(({ lanes }) => lanes ?? []);
+    this.#runners = opened.flatMap(({ runner }) => runner ?? []);
     this.#connection = connection;
     this.#runs = Promise.all(
       workers.map((worker) => worker.run().catch((error: unknown) => onError(error, worker.name))),
@@ -213,7 +213,7 @@ class RunningWorkers {
     const outcome = await Promise.race([closed, deadline, lost]);
     // If a look for due wakes is cut off, its wakes are lost until the sweeper finds them. Redis may be frozen, so this
     // wait is short.
-    const looks = Promise.all(this.#lanes.map((lanes) => lanes.close()));
+    const looks = Promise.all(this.#runners.map((runner) => runner.close()));
     if (outcome === 'closed') await Promise.race([looks, sleep(LAST_LOOK_MS, undefined, { ref: false })]);
     ended.abort();
     this.#connection.disconnectAll();

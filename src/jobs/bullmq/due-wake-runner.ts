@@ -1,6 +1,6 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { TurnHandler } from '../ports.ts';
-import type { Lanes } from './delivery.ts';
+import type { DueWakeHandler } from './delivery.ts';
 import { type DueWake, type DueWakes, TickBatch } from './due-wakes.ts';
 import { describeWakeJob } from './queue-set.ts';
 import type { Intake } from './queue-worker.ts';
@@ -10,11 +10,11 @@ const LOOK_MS = 250;
 /** ms of waiting in the queue that show a crowded queue, where due wakes are likely. */
 const CROWDED_MS = 10;
 /** ms for which a job continues with other conversations. BullMQ moves delayed jobs only when a job ends. */
-const LANE_MS = 30_000;
+const CONTINUE_MS = 30_000;
 
 const MOST_WAKES = 500;
 
-interface TurnLanesOptions {
+interface DueWakeRunnerOptions {
   readonly dueWakes: DueWakes;
   readonly queue: Queue;
   readonly intake: Intake;
@@ -25,8 +25,8 @@ interface TurnLanesOptions {
  * Runs due wakes (wakes without a job). A job that has handled its conversation takes the next due wake. A worker with
  * free capacity adds jobs for due wakes.
  */
-export class TurnLanes implements Lanes {
-  readonly #options: TurnLanesOptions;
+export class DueWakeRunner implements DueWakeHandler {
+  readonly #options: DueWakeRunnerOptions;
   /** Takes one due wake for each job that has handled its conversation. */
   readonly #next = new TickBatch((ended: readonly undefined[]) =>
     this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
@@ -39,19 +39,19 @@ export class TurnLanes implements Lanes {
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
 
-  constructor(options: TurnLanesOptions) {
+  constructor(options: DueWakeRunnerOptions) {
     this.#options = options;
   }
 
   /** Looks for due wakes each time the worker finds no job. */
-  serve(worker: Worker): void {
+  watch(worker: Worker): void {
     this.#worker = worker;
     worker.on('drained', () => this.#lookSoon());
     worker.on('closing', () => clearTimeout(this.#timer));
   }
 
   /**
-   * Handles due wakes within a job for `LANE_MS`. Ends earlier if no wake is due, the worker closes, or a wake fails or
+   * Handles due wakes within a job for `CONTINUE_MS`. Ends earlier if no wake is due, the worker closes, or a wake fails or
    * is postponed. An error does not fail the job, because it belongs to another conversation, which the sweeper wakes
    * again.
    */
@@ -60,7 +60,7 @@ export class TurnLanes implements Lanes {
     const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;
     this.#mayBeDue ||=
       waitedMs > CROWDED_MS || startedAt - this.#tookAt > LOOK_MS || !this.#options.intake.couldTakeMore;
-    while (performance.now() - startedAt < LANE_MS) {
+    while (performance.now() - startedAt < CONTINUE_MS) {
       const due = this.#mayBeDue ? await this.#next.add(undefined) : undefined;
       if (due === undefined) return;
       const result = await handler(due.conversation).catch(this.#options.report);
