@@ -163,7 +163,7 @@ const TRANSITIONS: {
   },
   propose: ({ progress, snapshot, source, settled }, facts) => {
     if (facts.status === 'proposed') return { name: 'waiting', progress, proposed: { snapshot, source, settled } };
-    return wasVoid(facts) ? replan({ progress, snapshot }, facts.status) : lose(facts);
+    return needsReplan(facts) ? replan({ progress, snapshot }, facts.status) : lose(facts);
   },
   commit: ({ progress, snapshot, source, settled }, facts) =>
     afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
@@ -245,23 +245,23 @@ function afterSettling(
 }
 
 function afterWrite(
-  { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },
+  { progress, snapshot, measured }: WithSnapshot & { readonly measured?: Measured | undefined },
   outcome: PassOutcome['kind'],
   result: VersionCommitResult,
 ): PassState {
   if (result.status === 'ended') return { name: 'ended', progress, outcome, snapshot, measured };
-  return wasVoid(result) ? replan({ progress, snapshot }, result.status) : lose(result);
+  return needsReplan(result) ? replan({ progress, snapshot }, result.status) : lose(result);
 }
 
-type Seen = Pick<Evaluated, 'progress' | 'snapshot'>;
+type WithSnapshot = Pick<Evaluated, 'progress' | 'snapshot'>;
 
-function wasVoid<Result extends { readonly status: string }>(
+function needsReplan<Result extends { readonly status: string }>(
   result: Result,
 ): result is Extract<Result, { readonly status: ReplanCause }> {
   return result.status === 'reasons_added' || result.status === 'version_changed';
 }
 
-function replan({ progress, snapshot }: Seen, why: ReplanCause): PassState {
+function replan({ progress, snapshot }: WithSnapshot, why: ReplanCause): PassState {
   const next = { ...progress, replans: progress.replans + 1 };
   if (next.replans === MAX_REPLANS)
     return { name: 'fail', progress, snapshot, reasons: progress.claimedReasons, code: 'conflict' };

@@ -77,7 +77,7 @@ export async function failPass(
 
 export async function commitSettled(run: OwnedPass, state: PassState<'commit'>): Promise<PassFacts['commit']> {
   const summaries = findUsedSummaries(state);
-  const version = await versionOf(run, state, summaries);
+  const version = await makeVersion(run, state, summaries);
   if (version === undefined) return { status: 'gone' };
   const { plan, settled } = state;
   const prefixTokens = settled.prefix.kept.tokens;
@@ -106,7 +106,7 @@ export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>
   const { passes, ids, onEvent } = run.ports;
   const { plan, settled, reasons, snapshot } = state;
   const summaries = findUsedSummaries(state);
-  const version = await versionOf(run, state, summaries);
+  const version = await makeVersion(run, state, summaries);
   if (version === undefined) return { status: 'gone' };
   const proposal = { id: ids.next(), version, summaries: Object.fromEntries(summaries) };
   const reviewMs = snapshot.prepared.policy.reviewTtl;
@@ -210,7 +210,7 @@ function isReviewEnd({ kind }: PassOutcome): boolean {
   return kind === 'approved' || kind === 'rejected' || kind === 'expired';
 }
 
-async function versionOf(
+async function makeVersion(
   run: OwnedPass,
   { source, settled, reasons, snapshot: { prepared } }: PassState<'commit' | 'propose'>,
   summaries: ReadonlyMap<string, Summary>,

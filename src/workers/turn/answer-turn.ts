@@ -6,11 +6,12 @@ import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { type SoloHold, waitWithin } from '../solo-lock.ts';
+import type { ContextCache } from './context-cache.ts';
 import { recordModelAnswer } from './model-answer.ts';
 import { askModel } from './model-request.ts';
 import { PieceStream } from './piece-stream.ts';
 import {
-  compactHere,
+  compactWithinTurn,
   countAgain,
   explainTooLarge,
   leaveIfNew,
@@ -23,7 +24,7 @@ import { decideStep, decideTurnEnd, mayWaitForPass } from './step-decision.ts';
 import { runTools } from './tool-round.ts';
 import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
 import { LostTurn, TurnGuard, TurnTimeout } from './turn-guard.ts';
-import { type ContextCache, countModelSteps, countSteps, modelKey, TurnJournal } from './turn-journal.ts';
+import { countSteps, MODEL_STEP, modelKey, TurnJournal } from './turn-journal.ts';
 import { CLAIMED, endWithin, nextTurnState } from './turn-machine.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
 import { briefTurn, catchUp, startLimit, undoSettled } from './turn-start.ts';
@@ -188,7 +189,7 @@ const ACTIONS: {
   record: recordModelAnswer,
   tools: runTools,
   request_pass: async (run, { need }) => ({ passId: await requestUnderLease(run, need) }),
-  compact: compactHere,
+  compact: compactWithinTurn,
   recount: countAgain,
   note_refusal: noteRefusal,
   roll_back: rollBack,
@@ -202,7 +203,7 @@ async function checkStep(run: RunningTurn): Promise<RunFacts['check']> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return { status: 'stopping' };
   await journal.takeSteering();
-  const number = countModelSteps(journal.steps) + 1;
+  const number = countSteps(journal.steps, MODEL_STEP) + 1;
   const key = modelKey(number);
   const waits = journal.waitsOf(key);
   const decision = decideStep(prepared, journal.conversation, mayWaitForPass(waits, 'threshold'));

@@ -1,19 +1,17 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { askForRepair, checkFinalAnswer, isAskedForRepair } from '../../domain/final-answer.ts';
 import { adoptMessages } from '../../domain/history.ts';
-import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
+import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import type { ModelAnswer, ModelProfile } from '../../domain/model.ts';
-import { parseInput } from '../../domain/parse.ts';
 import { type CountFault, findCountFault } from '../../domain/provider-count.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import { countPictures } from '../../wire/tokens/message-tokens.ts';
-import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import type { SentContext } from './context-cache.ts';
 import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
-import type { SentContext } from './turn-journal.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 /** Stands for the text of a refusal without text. Providers refuse later requests that contain an empty message. */
@@ -57,8 +55,8 @@ export async function recordModelAnswer(
   const { message, outcome: made } = read;
   const outcome = { ...made, requestTokens: tokens };
   const answered = { key, seq: head + 1, message, end: outcome.end };
-  const repair = isAskedForRepair(sent.messages) ? undefined : findRepair(prepared, message, outcome.end);
-  if (repair !== undefined) {
+  const repair = findRepair(prepared, message, outcome.end);
+  if (repair !== undefined && !isAskedForRepair(sent.messages)) {
     // The provider's count does not include the added message.
     const { anchor: _, ...uncounted } = outcome;
     await journal.record({ ...uncounted, messages: [...outcome.messages, await prepared.weigh(askForRepair(repair))] });
@@ -99,7 +97,7 @@ async function judgeCount(
   const { anchor: _, ...uncounted } = size;
   const counted = {
     countedTokens: contextSize(uncounted, { ...prepared.overhead, calibration: 1 }).tokens,
-    pictureTokens: countPictures(messages, findPictureFormula(profile)),
+    pictureTokens: countPictures(messages, prepared.pictures),
   };
   const reported = checkUsage(answer.usage)?.inputTotal;
   if (reported === undefined) return {};
@@ -192,19 +190,20 @@ function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };
 }
 
+/** @param answer as `checkAnswer` returns it, so its fields are valid */
 function adoptAnswer(
   { content, toolCalls, raw }: ModelAnswer,
   head: number,
 ): { readonly status: 'adopted'; readonly message: Message } | UnusableAnswer {
   const hasCalls = toolCalls.length > 0;
-  const fields = {
+  const message: Message = {
     role: 'assistant',
     content: hasCalls || content.trim() !== '' ? content : EMPTY_REFUSAL,
-    ...(hasCalls ? { toolCalls } : {}),
-    ...(raw === undefined ? {} : { raw }),
+    ...(hasCalls && { toolCalls: [...toolCalls] }),
+    ...(raw !== undefined && { raw: raw as Message['raw'] }),
   };
+  if (!hasCalls) return { status: 'adopted', message };
   try {
-    const message = parseInput(messageSchema, fields, 'answer');
     const [adopted] = adoptMessages([message], head + 1, [], 'answer').messages;
     return { status: 'adopted', message: adopted as Message };
   } catch (error) {

@@ -9,10 +9,11 @@ import type { TurnContext } from '../../domain/turn-context.ts';
 import { hashOf } from '../content-hash.ts';
 import { reportBackoff, waitsForAnswer } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { type SentContext } from './context-cache.ts';
 import { callModel } from './model-call.ts';
 import { isUnanswered, requestUnderLease } from './refused-request.ts';
 import type { SoftPass } from './step-decision.ts';
-import { idempotencyKey, type SentContext } from './turn-journal.ts';
+import { idempotencyKey } from './turn-journal.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<RunFacts['ask']> {

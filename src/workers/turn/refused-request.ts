@@ -38,7 +38,7 @@ export async function requestUnderLease({ guard, ports, prepared }: RunningTurn,
 }
 
 /** Compacts within the turn: completes the open pass, or a new pass, without the summaries that are missing. */
-export async function compactHere(
+export async function compactWithinTurn(
   run: RunningTurn,
   { key, need, isLastResort }: RunState<'compact'>,
 ): Promise<RunFacts['compact']> {

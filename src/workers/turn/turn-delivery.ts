@@ -19,7 +19,6 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { isLost } from '../../domain/lease.ts';
-import type { SpanSubject } from '../../domain/tracing.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../jobs/ports.ts';
 import type { ClaimResult } from '../../store/turn-claims.ts';
@@ -27,11 +26,11 @@ import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { wakeUnlessFull } from '../deferred-write.ts';
 import { enterSharedSlot, postpone, type SoloHold } from '../solo-lock.ts';
 import { answerClaimedTurn, type OpenDelivery } from './answer-turn.ts';
+import { ContextCache } from './context-cache.ts';
 import { endTurn } from './turn-end.ts';
 import { LostTurn, TurnGuard } from './turn-guard.ts';
-import { ContextCache } from './turn-journal.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
-import type { TurnEnd } from './turn-states.ts';
+import { mustHandBack, type TurnEnd } from './turn-states.ts';
 
 /** Thrown if an unexpected error ended the delivery of a turn. `cause` is that error. */
 export class BrokenDelivery extends Error {
@@ -110,14 +109,21 @@ export class TurnDelivery implements OpenDelivery {
   }
 
   /** Answers a turn, in a process of its own if it is suspect. Returns the turn that is claimed next. */
-  async #answer(turn: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const apart = await this.#answerSuspect(turn);
-    if (apart === 'done') return undefined;
-    if (apart === 'died') {
-      this.#killer = turn.lease.turn;
-      return this.#claim();
+  async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+    const { lease, agent, attempt, traceParent, waited } = claimed;
+    const { conversation, turn } = lease;
+    const isSuspect = attempt >= TURN_LIMITS.maxAttempts || turn === this.#killer;
+    if (isSuspect && this.ports.agents.find(agent) !== undefined) {
+      const apart = await answerApart(this, claimed);
+      if (apart === 'done') return undefined;
+      if (apart === 'died') {
+        this.#killer = turn;
+        return this.#claim();
+      }
     }
-    return this.ports.tracing.inSpan(describeSpan(turn), () => answerClaimedTurn(this, turn));
+    const { suspendedIn } = waited ?? {};
+    const about = { kind: 'turn', conversation, turn, agent, attempt, traceParent, suspendedIn } as const;
+    return this.ports.tracing.inSpan(about, () => answerClaimedTurn(this, claimed));
   }
 
   /** Claims the next turn. A turn whose agent no worker has had for long is still claimed, and fails. */
@@ -137,23 +143,11 @@ export class TurnDelivery implements OpenDelivery {
     return claim.status === 'claimed' ? claim.turn : undefined;
   }
 
-  async #answerSuspect(claimed: ClaimedTurn): ReturnType<typeof answerApart> {
-    const { attempt, agent, lease } = claimed;
-    const isSuspect = attempt >= TURN_LIMITS.maxAttempts || lease.turn === this.#killer;
-    return isSuspect && this.ports.agents.find(agent) !== undefined ? await answerApart(this, claimed) : 'not_started';
-  }
-
   mayClaimNext(): boolean {
     const { maxTurns, maxDeliveryMs } = this.settings;
-    const { shutdown, solo } = this.ports;
-    if (shutdown.begun.aborted || solo.isWanted) return false;
+    if (mustHandBack(this)) return false;
     return this.#claims < maxTurns && this.ports.clock.now() - this.#startedAt < maxDeliveryMs;
   }
-}
-
-function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTurn): SpanSubject {
-  const { conversation, turn } = lease;
-  return { kind: 'turn', conversation, turn, agent, attempt, traceParent, suspendedIn: waited?.suspendedIn };
 }
 
 /** Reports a turn that failed because no claim of it had an outcome (I10). The next turn has its own wake. */
@@ -169,8 +163,8 @@ async function reportPoison(
 function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
   const { conversation, turn } = lease;
-  const msSince = (time: number): number => Math.max(0, claimedAt - time);
-  const times = waited ? { suspended: { for: waited.for, ms: msSince(waited.since) } } : { waitMs: msSince(dueAt) };
+  const ms = Math.max(0, claimedAt - (waited?.since ?? dueAt));
+  const times = waited ? { suspended: { for: waited.for, ms } } : { waitMs: ms };
   onEvent({
     type: 'turn_claimed',
     ...nameConversation(conversation),

@@ -21,7 +21,7 @@ export interface ClaimedWork {
   readonly startedAt: number;
 }
 
-interface EndedWork extends ClaimedWork {
+interface WorkToEnd extends ClaimedWork {
   readonly end: TurnEnd;
   readonly mayClaimNext: boolean;
 }
@@ -34,7 +34,7 @@ interface EndedTurn {
 }
 
 /** Ends the work on a turn and gives its lease back, as only `endBrokenTurn` does besides. @throws LostTurn */
-export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
+export async function endTurn(ports: EndPorts, work: WorkToEnd): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {
     case 'handed_back':
@@ -68,7 +68,7 @@ async function handTurnBack(
 
 async function suspend(
   ports: EndPorts,
-  work: EndedWork,
+  work: WorkToEnd,
   end: Extract<TurnEnd, { kind: 'suspended' }>,
 ): Promise<EndedTurn> {
   const { turns, tracing, onEvent } = ports;
@@ -90,7 +90,7 @@ async function suspend(
 
 async function settle(
   ports: EndPorts,
-  { claimed, guard, startedAt, mayClaimNext }: EndedWork,
+  { claimed, guard, startedAt, mayClaimNext }: WorkToEnd,
   settlement: TurnSettlement,
 ): Promise<EndedTurn> {
   const { turns, agents, wakes, clock, ids, onEvent } = ports;

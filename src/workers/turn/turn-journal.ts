@@ -1,17 +1,12 @@
-import { buildInSlices, contextMessages } from '../../compaction/context.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
-import type { ConversationRef } from '../../domain/ids.ts';
-import type { Message } from '../../domain/message.ts';
 import type { StepRecord } from '../../domain/turn.ts';
-import { START_VERSION } from '../../domain/version.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { TurnStore } from '../../store/turns.ts';
-import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { ContextCache } from './context-cache.ts';
 import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from './step-decision.ts';
 import { LostTurn, type TurnGuard } from './turn-guard.ts';
-import type { TurnPorts } from './turn-ports.ts';
 
 interface JournalPorts {
   readonly guard: TurnGuard;
@@ -116,7 +111,6 @@ function readOpenCalls({ openCalls }: ConversationState): Set<string> {
 }
 
 /** Recorded model and tool calls (steps) by key. A repeated call has the same key, so it is recorded once (I5). */
-
 type Steps = ReadonlyMap<string, StepRecord>;
 
 export function modelKey(number: number): string {
@@ -127,15 +121,10 @@ export function toolKey(callId: string): string {
   return `tool-${callId}`;
 }
 
-export function countModelSteps(steps: Steps): number {
-  return countKeys(steps, /^model-/);
-}
+export const MODEL_STEP = /^model-/;
 
-export function countSteps(steps: Steps): number {
-  return countKeys(steps, /^(model|tool)-/);
-}
-
-function countKeys(steps: Steps, pattern: RegExp): number {
+/** Leaves out the marks of waits, which are recorded among the steps. */
+export function countSteps(steps: Steps, pattern = /^(model|tool)-/): number {
   return [...steps.keys()].filter((key) => pattern.test(key)).length;
 }
 
@@ -146,63 +135,4 @@ function countKeys(steps: Steps, pattern: RegExp): number {
 export function idempotencyKey({ claimed }: { readonly claimed: ClaimedTurn }, step: string): string {
   const { conversation, turn } = claimed.lease;
   return `${conversation.tenant}/${conversation.id}/${turn}/${claimed.acceptedAt}/${step}`;
-}
-
-type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
-
-export interface SentContext {
-  readonly version: number;
-  /** True if compaction removed or shortened messages of the log. */
-  readonly isCompacted: boolean;
-  readonly head: number;
-  readonly messages: readonly Message[];
-}
-
-/**
- * The context of one conversation during one delivery. A short context comes with the claim. Any other version is read
- * once, and messages behind it are appended.
- */
-export class ContextCache {
-  readonly #contexts: Contexts;
-  readonly #conversation: ConversationRef;
-  #cached: SentContext | undefined;
-
-  constructor(contexts: Contexts, conversation: ConversationRef) {
-    this.#contexts = contexts;
-    this.#conversation = conversation;
-  }
-
-  /** @param messages the whole log so far, which came with the claim */
-  adopt(messages: readonly Message[]): void {
-    this.#cached = { version: START_VERSION.number, isCompacted: false, head: messages.length, messages };
-  }
-
-  append(messages: readonly Message[], state: StepState): void {
-    const cached = this.#cached;
-    // Replies to parallel writes may arrive out of order. Messages behind such a gap are read from the log later.
-    if (cached === undefined || cached.head + messages.length !== state.head) return;
-    this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
-  }
-
-  /** @throws LostTurn if the conversation was erased */
-  async read(state: StepState): Promise<SentContext> {
-    const cached = this.#cached;
-    if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();
-    if (cached.head === state.head) return cached;
-    const entries = await this.#contexts.readLog(this.#conversation, [{ from: cached.head + 1, to: state.head }]);
-    if (entries.length !== state.head - cached.head) return this.#readWhole();
-    const messages = [...cached.messages, ...entries.map(({ message }) => message)];
-    this.#cached = { ...cached, head: state.head, messages };
-    return this.#cached;
-  }
-
-  async #readWhole(): Promise<SentContext> {
-    const source = await this.#contexts.readContext(this.#conversation);
-    if (source === undefined) throw new LostTurn('gone');
-    const context = await eventLoopShare.run(buildInSlices(source));
-    const { version, head } = context;
-    const isCompacted = version.segments.some(({ kind }) => kind !== 'raw');
-    this.#cached = { version: version.number, isCompacted, head, messages: contextMessages(context) };
-    return this.#cached;
-  }
 }

@@ -9,10 +9,11 @@ import type { TurnContext } from '../../domain/turn-context.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import type { ContextCache, SentContext } from './context-cache.ts';
 import type { PieceStream } from './piece-stream.ts';
 import type { SoftPass, StepDecision, StepWaits } from './step-decision.ts';
 import type { TurnGuard } from './turn-guard.ts';
-import type { ContextCache, SentContext, TurnJournal } from './turn-journal.ts';
+import type { TurnJournal } from './turn-journal.ts';
 import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts';
 
 export interface RunningTurn {

@@ -5,8 +5,9 @@ import type { LogEntry, Message } from '../../../src/domain/message.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { StepOutcome, StepResult } from '../../../src/store/turn-steps.ts';
 import { Shutdown } from '../../../src/workers/shutdown.ts';
+import { ContextCache } from '../../../src/workers/turn/context-cache.ts';
 import { TurnGuard } from '../../../src/workers/turn/turn-guard.ts';
-import { ContextCache, TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
+import { TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
 import { ManualTimers } from './manual-timers.ts';
 
 const conversation = { tenant: '_', id: 'c' };

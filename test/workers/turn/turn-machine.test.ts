@@ -6,13 +6,13 @@ import { EMPTY_ANSWER } from '../../../src/domain/model-answer.ts';
 import type { StepRecord } from '../../../src/domain/turn.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import type { StepOutcome } from '../../../src/store/turn-steps.ts';
+import type { SentContext } from '../../../src/workers/turn/context-cache.ts';
 import {
   applyWaitEvent,
   mayWaitForPass,
   readStepWaits,
   type WaitEvent,
 } from '../../../src/workers/turn/step-decision.ts';
-import type { SentContext } from '../../../src/workers/turn/turn-journal.ts';
 import { CLAIMED, endWithin, nextTurnState } from '../../../src/workers/turn/turn-machine.ts';
 import {
   type ActiveRunStateName,
@@ -219,7 +219,7 @@ it.each<[string, Partial<Extract<RunFacts['check'], { status: 'checked' }>>, Par
   ['asks the model if the context fits', {}, {}, { name: 'ask', key: 'model-1', tokens: 10 }],
   ['requests a pass if the step may wait', { decision: wait }, {}, { name: 'request_pass' }],
   [
-    'compacts here after three passes that settled nothing',
+    'compacts within the turn after three passes that settled nothing',
     { decision: wait, waits: { ...checked.waits, unsettledPasses: 3 } },
     {},
     { name: 'compact', isLastResort: false },
