@@ -5,7 +5,7 @@ import { UlidSource } from '../domain/ulid.ts';
 
 /** Source of ULIDs, which ascend within the process. */
 export function createIdSource(): IdSource {
-  return new UlidSource({ now: () => Date.now() }, randomFillSync);
+  return new UlidSource(Date, randomFillSync);
 }
 
 /**

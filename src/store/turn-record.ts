@@ -129,7 +129,7 @@ export function decodeClaimedTurn(
     isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
-    caps: readCaps(turn),
+    caps: turn.has('caps') ? readCaps(turn) : {},
     spentTokens: readSpent(turn),
     ...(turn.has('trace') && { traceParent: turn.text('trace') as TraceParent }),
     claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,

@@ -9,12 +9,10 @@ const HASH_CHARACTERS = 22;
 
 /** Hashes the input of a call, by which the store recognizes a repeated call. The order of keys does not count. */
 export function hashPayload(payload: unknown): string {
-  const json = JSON.stringify(payload, (_, value: unknown) => (isMapping(value) ? sortKeys(value) : value));
+  const json = JSON.stringify(payload, (_, value: unknown) =>
+    isMapping(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value,
+  );
   return hash('sha256', json, 'base64url').slice(0, HASH_CHARACTERS);
-}
-
-function sortKeys(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** @param id the caller's id. Without one, the call gets a new id, which an error names */

@@ -17,13 +17,13 @@ const ALL_IDS = 1 << 19;
  * A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
  */
 export class KnownPieces {
-  readonly ids = new Int32Array(ALL_IDS);
+  readonly #ids = new Int32Array(ALL_IDS);
   readonly #slots = new Int32Array(2 * PAIRS * FIELDS);
   readonly #bytes = new Uint8Array(ALL_BYTES);
   #byteEnd = 0;
   #idEnd = 0;
 
-  /** @returns the slot of the piece `bytes[start…end)` for `firstOf` and `countOf`, or −1 */
+  /** @returns the slot of the piece `bytes[start…end)` for `visit`, or −1 */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     const slot = pairOf(hash);
@@ -32,12 +32,11 @@ export class KnownPieces {
     return slots[other] === hash && this.#equals(other, bytes, start, end) ? other : -1;
   }
 
-  firstOf(slot: number): number {
-    return this.#slots[slot + 3] as number;
-  }
-
-  countOf(slot: number): number {
-    return (this.#slots[slot + 2] as number) & COUNT_MASK;
+  /** Calls `visit` with each token of the piece, in order. */
+  visit(slot: number, visit: (id: number) => void): void {
+    const first = this.#slots[slot + 3] as number;
+    const end = first + ((this.#slots[slot + 2] as number) & COUNT_MASK);
+    for (let at = first; at < end; at++) visit(this.#ids[at] as number);
   }
 
   #equals(slot: number, bytes: Uint8Array, start: number, end: number): boolean {
@@ -60,7 +59,7 @@ export class KnownPieces {
     slots[slot + 2] = ((end - start) << COUNT_BITS) | count;
     slots[slot + 3] = this.#idEnd;
     for (let index = start; index < end; index++) this.#bytes[this.#byteEnd++] = bytes[index] as number;
-    for (let index = 0; index < count; index++) this.ids[this.#idEnd++] = ids[index] as number;
+    for (let index = 0; index < count; index++) this.#ids[this.#idEnd++] = ids[index] as number;
   }
 
   #clear(): void {

@@ -35,7 +35,6 @@ export function* tokenize(tables: EncodingTables, text: string, visit: (id: numb
   const bytes = yield* encodeUtf8(text);
   const splitter = new PieceSplitter(tables.split, bytes);
   const { known } = tables;
-  const { ids } = known;
   let pauseAt = BYTES_A_SLICE;
   while (splitter.start < bytes.length) {
     const start = splitter.start;
@@ -46,11 +45,8 @@ export function* tokenize(tables: EncodingTables, text: string, visit: (id: numb
     }
     const { hash } = splitter;
     const slot = known.find(hash, bytes, start, end);
-    if (slot >= 0) {
-      const first = known.firstOf(slot);
-      const last = first + known.countOf(slot);
-      for (let at = first; at < last; at++) visit(ids[at] as number);
-    } else yield* mergePiece(tables, hash, { bytes, start, end }, visit);
+    if (slot >= 0) known.visit(slot, visit);
+    else yield* mergePiece(tables, hash, { bytes, start, end }, visit);
     if (end >= pauseAt) {
       pauseAt = end + BYTES_A_SLICE;
       yield;
