@@ -19,10 +19,11 @@ import type { StepRecord } from '../../domain/turn.ts';
 import { readTurnContext } from '../../domain/turn-context.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import type { TurnUndo } from '../../store/turn-changes.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { countsAsRetry } from './step-decision.ts';
 import { LostTurn } from './turn-guard.ts';
-import { countModelSteps, modelKey } from './turn-journal.ts';
+import { countSteps, MODEL_STEP, modelKey } from './turn-journal.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { type Answered, failTurn, type RunFacts, type RunningTurn, type TimeLimit } from './turn-states.ts';
 
@@ -106,16 +107,16 @@ async function writeSystem(
 }
 
 export async function catchUp(run: RunningTurn): Promise<RunFacts['catch_up']> {
-  await undoCanceled(run);
-  await closeWait(run);
+  const { conversation, waited } = run.claimed;
+  if (conversation.undo !== undefined) await undoCanceled(run, conversation.undo);
+  if (waited !== undefined) await closeWait(run, waited);
   return { last: await readLastAnswer(run) };
 }
 
 /** Records the end of a wait, so that a repeated model call knows its earlier waits and retries. */
-async function closeWait(run: RunningTurn): Promise<void> {
-  const { claimed, journal } = run;
-  const { waited } = claimed;
-  if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
+async function closeWait(run: RunningTurn, waited: NonNullable<ClaimedTurn['waited']>): Promise<void> {
+  const { journal } = run;
+  if (waited.for === 'tools' || waited.for === 'approval') return;
   // The first claim after a wait writes this record before any other. More records than before the wait: an earlier
   // claim wrote it and died. Times prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
@@ -137,7 +138,7 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
 
 /** The last assistant message of the turn. Undefined if none, or if a message behind it asks for a correction. */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
-  const count = countModelSteps(journal.steps);
+  const count = countSteps(journal.steps, MODEL_STEP);
   if (count === 0) return undefined;
   const step = modelKey(count);
   const record = journal.steps.get(step);
@@ -163,10 +164,9 @@ function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: '
 }
 
 /** Restores the context version from before the canceled turns, so that their messages leave the context. */
-async function undoCanceled(run: RunningTurn): Promise<void> {
+async function undoCanceled(run: RunningTurn, undo: readonly SeqRange[]): Promise<void> {
   const { claimed, journal, ports, guard } = run;
-  const { undo = [], left = [] } = claimed.conversation;
-  if (undo.length === 0) return;
+  const { left = [] } = claimed.conversation;
   for (;;) {
     const { version } = journal.conversation.size;
     const made = await makeUndo(ports, guard.lease.conversation, { version, undo, left });

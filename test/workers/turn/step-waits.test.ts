@@ -14,7 +14,7 @@ import {
   waitForRetry,
 } from '../../../src/workers/turn/step-decision.ts';
 import { decideCall, waitForCalls } from '../../../src/workers/turn/tool-calls.ts';
-import { countModelSteps, countSteps } from '../../../src/workers/turn/turn-journal.ts';
+import { countSteps, MODEL_STEP } from '../../../src/workers/turn/turn-journal.ts';
 
 const RECORD: StepRecord = { status: 'started', at: 1 };
 const FRESH = readStepWaits(new Map(), 'model-2');
@@ -102,7 +102,7 @@ it.each<{ events: WaitEvent[]; threshold: boolean; overflow: boolean; waited: bo
 it('marker records of waits do not count as model or tool calls of the turn', () => {
   const keys = ['model-1', 'tool-c2_0', 'tool-c2_1', ...applyAll(['retry_due', 'pass_settled', 'rolled_back']).marks];
   const steps = new Map(keys.map((key) => [key, RECORD]));
-  expect([countModelSteps(steps), countSteps(steps)]).toEqual([1, 3]);
+  expect([countSteps(steps, MODEL_STEP), countSteps(steps)]).toEqual([1, 3]);
 });
 
 it('a turn waits 7 days for a tool result, unless the tool sets its own deadline, and 20 s for a compaction pass', () => {
