@@ -92,7 +92,7 @@ function ownerRules(): IForbiddenRuleType[] {
 
 /** Modules of src whose code the inspector may contain: the request layer of the client over HTTP, and its errors. */
 const SHARED_WITH_PAGE =
-  '^src/(?:api/http-client/(?:event-frames|problem-error|retries|transport)|domain/errors)\\.ts$';
+  '^src/(?:api/(?:retries|http-client/(?:event-frames|problem-error|transport))|domain/errors)\\.ts$';
 
 /** Rooms that receive an opened store, and import no code of it. */
 const TYPES_ONLY = ['workers', 'telemetry', 'evaluation'].map(roomPath);

@@ -1,8 +1,8 @@
 import { computed } from '@preact/signals';
 import { readFrames } from '../../../src/api/http-client/event-frames.ts';
 import { readProblem } from '../../../src/api/http-client/problem-error.ts';
-import { pause } from '../../../src/api/http-client/retries.ts';
 import { type HttpCall, PassingFailure, Transport, toFailure } from '../../../src/api/http-client/transport.ts';
+import { pause } from '../../../src/api/retries.ts';
 import { isServiceError, isTurnfoldError, TurnfoldError } from '../../../src/domain/errors.ts';
 import { accessKey, keyWanted } from './key.tsx';
 

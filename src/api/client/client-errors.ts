@@ -1,37 +1,28 @@
 import type { Acknowledged, Shortfall } from '../../domain/durability.ts';
-import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, MAX_ID_CHARACTERS } from '../../domain/ids.ts';
 import { clipText } from '../../domain/thrown.ts';
 import type { TurnState } from '../../domain/turn.ts';
 import type { Forking } from '../../store/conversation-record.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
-
-interface RepeatableCall {
-  readonly field: 'turn' | 'operation' | 'conversation';
-  readonly id: string;
-  readonly others?: Readonly<Record<string, string>>;
-}
+import { adviseRepeat, nameWrite, type RepeatableWrite } from '../retries.ts';
 
 /** Called after the wake job was added, because workers must process a stored write. @throws accepted_unsure */
-export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
+export function checkDurability({ shortfall }: Acknowledged<unknown>, write: RepeatableWrite): void {
+  const { field, id, others } = write;
   if (shortfall === undefined) return;
   const why =
-    `${describeShortfall(shortfall)}. To retry safely, repeat the call with this ${field}. ` +
+    `${describeShortfall(shortfall)}. ${adviseRepeat(write)}. ` +
     'The repeated call changes nothing and returns once enough copies exist.';
   throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
 }
 
 /** Adds the id of the write to an error after which Redis may have done the write. The caller can then repeat it. */
-export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
+export async function nameRepeatable<T>(named: RepeatableWrite, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
-    const again = `the write of ${field} ${id} may have succeeded. To retry safely, repeat the call with this ${field}`;
-    throw new TurnfoldError('redis_unavailable', `${error.message}. ${again}`, {
-      details: { ...others, [field]: id },
-      cause: error.cause ?? error,
-    });
+    throw isTurnfoldError(error, 'redis_unavailable') && !isRefusal(error) ? nameWrite(error, named) : error;
   }
 }
 

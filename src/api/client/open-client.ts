@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeLoss } from '../../domain/database-loss.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
@@ -11,6 +10,7 @@ import { readCurrentTrace } from '../../telemetry/trace-parent.ts';
 import { loadTokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { AnyAgents } from '../contract/agent-types.ts';
 import type { TurnfoldClient } from '../contract/client.ts';
+import { Retries } from '../retries.ts';
 import { type AccessKeys, createAccessKeys } from './access-keys.ts';
 import { createClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
@@ -129,20 +129,16 @@ const COMMAND_MS = 900;
 
 /** @throws redis_unavailable after the deadline, any other error at once */
 async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
-  let until: number | undefined;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  const retries = new Retries({ deadlineMs, firstPauseMs: FIRST_PAUSE_MS, longestPauseMs: LONGEST_PAUSE_MS });
+  for (;;) {
     const startedAt = performance.now();
     try {
       return await call();
     } catch (error) {
       if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
-      const failedAt = performance.now();
       // The deadline counts from the start of the outage, not of the call, which may have run for minutes before.
-      until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
-      // Jitter spreads the retries, because all calls of a service see the outage at the same time.
-      const waitMs = pauseMs * (0.5 + Math.random() / 2);
-      if (failedAt + waitMs >= until) throw error;
-      await delay(waitMs);
+      const downSince = Math.max(startedAt, performance.now() - COMMAND_MS);
+      if (!(await retries.wait({ downSince }))) throw error;
     }
   }
 }

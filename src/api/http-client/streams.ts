@@ -5,9 +5,9 @@ import { cancelable } from '../client/cancelable.ts';
 import type { EventOrLoss, StreamOptions, TurnPart } from '../client/index.ts';
 import type { Methods } from '../contract/client.ts';
 import { followSchema } from '../contract/names.ts';
+import type { Retries } from '../retries.ts';
 import { type EventFrame, readFrames } from './event-frames.ts';
 import { writeRequest } from './requests.ts';
-import type { Retries } from './retries.ts';
 import { type HttpCall, LASTING_MS, PassingFailure, type Transport, toFailure } from './transport.ts';
 
 export const httpStreamMethods = {
@@ -102,7 +102,7 @@ class EventStream {
       const failure = yield* this.#readConnection(connection);
       if (failure === undefined) return;
       if (connection.hasLasted) this.#retries.reset();
-      const hasTime = await this.#retries.wait(failure.pauseMs, this.#ended);
+      const hasTime = await this.#retries.wait({ askedMs: failure.pauseMs, signal: this.#ended });
       if (!hasTime && !this.#hasLeft()) throw failure.error;
     }
   }

@@ -1,14 +1,9 @@
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { nameWrite, type RepeatableWrite, Retries } from '../retries.ts';
 import type { HttpClientSettings } from './client-options.ts';
 import { isPassing, readProblem } from './problem-error.ts';
-import { Retries } from './retries.ts';
 
 type QueryValue = string | number | boolean | undefined;
-
-interface RepeatableWrite {
-  readonly field: 'turn' | 'operation' | 'conversation';
-  readonly id: string;
-}
 
 export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -30,6 +25,9 @@ export interface HttpAnswer<Body> {
   readonly headers: Headers;
 }
 
+/** First pause between two attempts. A server that restarts often accepts requests within 100 ms. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
 /** First words of the error with which this client ends a request that takes too long. */
 const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
@@ -83,8 +81,9 @@ export class Transport {
         if (!(failure instanceof PassingFailure)) throw failure;
         const lastedMs = performance.now() - startedAt;
         if (lastedMs >= LASTING_MS && wasCut(call, failure)) throw new CutWait(lastedMs, failure);
-        if (!(await retries.wait(failure.pauseMs, this.#ended(call.signal))))
-          throw nameWrite(failure.error, call.write);
+        const { error, pauseMs: askedMs } = failure;
+        if (!(await retries.wait({ askedMs, signal: this.#ended(call.signal) })))
+          throw call.write === undefined ? error : nameWrite(error, call.write);
       }
     }
   }
@@ -94,7 +93,8 @@ export class Transport {
   }
 
   newRetries(): Retries {
-    return new Retries(this.#settings.deadlineMs);
+    const { deadlineMs } = this.#settings;
+    return new Retries({ deadlineMs, firstPauseMs: FIRST_PAUSE_MS, longestPauseMs: LONGEST_PAUSE_MS });
   }
 
   async #attempt<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
@@ -198,15 +198,4 @@ export function toFailure(error: unknown): unknown {
   return new PassingFailure(
     new TurnfoldError('server_unavailable', `the server does not answer: ${why}`, { cause: error }),
   );
-}
-
-/** Adds the id of the write to an error, because the server may have done the write before the failure. */
-export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
-  if (write === undefined || error.details?.[write.field] !== undefined) return error;
-  const { field, id } = write;
-  const again = `the write of ${field} ${id} may have succeeded. To retry safely, repeat the call with this ${field}`;
-  return new TurnfoldError(error.code, `${error.message}. ${again}`, {
-    details: { ...error.details, [field]: id },
-    cause: error,
-  });
 }

@@ -14,10 +14,10 @@ import type { Methods } from '../contract/client.ts';
 import { STATE_HEADER } from '../contract/enqueue.ts';
 import { turnListSchema } from '../contract/enqueue-input.ts';
 import { followSchema, waitSchema } from '../contract/names.ts';
+import { nameWrite, pause } from '../retries.ts';
 import { readProblem } from './problem-error.ts';
 import { newId, readFields, writeBody, writeRequest } from './requests.ts';
-import { pause } from './retries.ts';
-import { CutWait, type HttpAnswer, nameWrite, type Transport } from './transport.ts';
+import { CutWait, type HttpAnswer, type Transport } from './transport.ts';
 
 /** Longest wait of one request. Proxies often end a request after 30 or 60 s. */
 const LONGEST_WAIT_MS = 20_000;
