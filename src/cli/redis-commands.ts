@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { WRITTEN_FORMATS } from '../wire/histories/writers/written-formats.ts';
 import {
   readCount,
   readNumber,
@@ -10,9 +11,6 @@ import {
   withJsonOption,
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
-
-/** Copy of the formats in `wire/histories/writers`, because loading the writers would slow down `--help`. */
-const WRITTEN_FORMATS = 'anthropic, openai-responses, ai-sdk, langchain, openai-chat';
 
 export function addRedisCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Turns:');
@@ -141,7 +139,7 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).importFile));
   withConversationOptions(program.command('export <conversation>'))
     .description('print the whole log as one JSONL line, archived messages included')
-    .option('--to <format>', `print it in the format of another program: ${WRITTEN_FORMATS}`)
+    .option('--to <format>', `print it in the format of another program: ${WRITTEN_FORMATS.join(', ')}`)
     .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).exportConversation));
   withConversationOptions(program.command('fork <conversation> <new>'))
     .description('copy a conversation into a new one (the same command resumes an interrupted copy)')

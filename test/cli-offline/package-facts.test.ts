@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { explainOldNode, readPackageFacts } from '../../src/host/package-facts.ts';
-import { WRITTEN_FORMATS } from '../../src/wire/histories/writers/index.ts';
+import { WRITTEN_FORMATS } from '../../src/wire/histories/writers/written-formats.ts';
 import { runTurnfold, spawnTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 
 it('readPackageFacts reads the version and the required Node version', () => {

@@ -3,16 +3,17 @@ import { anthropicWriter } from './anthropic.ts';
 import { langchainWriter, openaiChatWriter } from './openai-chat.ts';
 import { responsesWriter } from './openai-responses.ts';
 import type { HistoryWriter } from './writer.ts';
+import { WRITTEN_FORMATS, type WrittenFormat } from './written-formats.ts';
 
-export const WRITERS: readonly HistoryWriter[] = [
-  anthropicWriter,
-  responsesWriter,
-  aiSdkWriter,
-  langchainWriter,
-  openaiChatWriter,
-];
+const BY_FORMAT: Readonly<Record<WrittenFormat, HistoryWriter>> = {
+  anthropic: anthropicWriter,
+  'openai-responses': responsesWriter,
+  'ai-sdk': aiSdkWriter,
+  langchain: langchainWriter,
+  'openai-chat': openaiChatWriter,
+};
 
-export const WRITTEN_FORMATS: readonly string[] = WRITERS.map(({ name }) => name);
+export const WRITERS: readonly HistoryWriter[] = WRITTEN_FORMATS.map((format) => BY_FORMAT[format]);
 
 export function findWriter(name: string): HistoryWriter | undefined {
   return WRITERS.find((writer) => writer.name === name);

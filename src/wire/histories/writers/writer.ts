@@ -13,12 +13,13 @@ import { isMapping } from '../../../domain/parse.ts';
 import { readParts } from '../../../domain/parts.ts';
 import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
 import { dataUrl, type SentPart } from '../../parts.ts';
+import type { WrittenFormat } from './written-formats.ts';
 
 export type Written = Record<string, unknown>;
 
 export interface HistoryWriter {
   /** Value of the option `--to`. */
-  readonly name: string;
+  readonly name: WrittenFormat;
   readonly write: (messages: readonly Message[]) => unknown;
 }
 
