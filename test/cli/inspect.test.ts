@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/api/client/index.ts';
 import { startServe } from '../http/serve-process.ts';
-import { endOf, runTurnfold, startTurnfold } from './run-turnfold.ts';
+import { beforeEnd, endOf, runTurnfold, startTurnfold } from './run-turnfold.ts';
 
 const env = { REDIS_URL: inject('redisUrl') };
 
@@ -11,7 +11,7 @@ async function startInspect(...args: string[]) {
   if (child.stdout === null) throw new Error('the output of the server is not piped');
   const { promise, resolve } = Promise.withResolvers<string>();
   createInterface({ input: child.stdout }).on('line', (line) => resolve(line.replace('inspector at ', '')));
-  return { child, url: await promise };
+  return { child, url: await beforeEnd(child, promise) };
 }
 
 test('turnfold inspect serves the page and its routes, refuses changes, and ends at SIGTERM', async () => {

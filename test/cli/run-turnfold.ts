@@ -104,6 +104,16 @@ export async function endOf(child: ChildProcess): Promise<Run> {
   return { code: child.exitCode, stdout: out, stderr: err };
 }
 
+/** Waits for a result of a running process. Throws with its error output if the process ends before, e.g. without a build. */
+export async function beforeEnd<Result>(child: ChildProcess, result: Promise<Result>): Promise<Result> {
+  let errors = '';
+  child.stderr?.on('data', (bytes: Buffer) => (errors += bytes.toString()));
+  const ended = once(child, 'close').then(() => {
+    throw new Error(`the command ended with code ${child.exitCode}: ${errors}`);
+  });
+  return await Promise.race([result, ended]);
+}
+
 export function readJsonLines(stdout: string): Record<string, unknown>[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { startTurnfold } from '../cli/run-turnfold.ts';
+import { beforeEnd, startTurnfold } from '../cli/run-turnfold.ts';
 
 export interface ServeProcess {
   readonly process: ChildProcess;
@@ -20,7 +20,7 @@ export async function startServe(env: Readonly<Record<string, string>>, ...args:
     const logged = JSON.parse(line) as Partial<ServeProcess>;
     if (logged.url !== undefined) started.resolve(logged as ServeProcess);
   });
-  return { ...(await started.promise), process: server };
+  return { ...(await beforeEnd(server, started.promise)), process: server };
 }
 
 /** Reads one value of a metrics page. */
