@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { type ProbeOutcome, probeProvider } from '../../providers/probe-provider.ts';
 import { describeRetirement, findRetirements, type NamedProfile } from '../../providers/retirements.ts';
 import { isAtLeast } from '../../store/redis/server-checks.ts';
 import type { Config, ProviderSettings } from '../config.ts';
@@ -69,25 +68,52 @@ function examineKeys(providers: ProviderSettings): Finding {
   return findOk('provider keys', keys.join(', '));
 }
 
-/** One request for each API key. */
+const ANSWER_MS = 10_000;
+
+type Maker = 'anthropic' | 'openai';
+
+/** Lists the models of each provider, which needs the key and costs no tokens. Never quotes the provider. */
 export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
   const findings = await Promise.all(
     (['anthropic', 'openai'] as const).map(async (maker) => {
       const { apiKey, baseUrl, keyVariable } = providers[maker];
       if (apiKey === undefined) return [];
-      return [judge(maker, keyVariable, await probeProvider({ maker, apiKey, baseUrl }))];
+      try {
+        await listModels(maker, { apiKey, baseUrl });
+        return [findOk(maker, 'it accepts the key')];
+      } catch (error) {
+        const status = error instanceof Error && 'status' in error ? error.status : undefined;
+        return [explainRefusal(maker, keyVariable, status)];
+      }
     }),
   );
   return findings.flat();
 }
 
-function judge(maker: string, keyVariable: string, outcome: ProbeOutcome): Finding {
-  if (outcome.kind === 'answered') return findOk(maker, 'it accepts the key');
+async function listModels(
+  maker: Maker,
+  connection: { readonly apiKey: string; readonly baseUrl: string | undefined },
+): Promise<void> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  if (maker === 'anthropic') {
+    const { openAnthropic } = await import('../../providers/anthropic/client.ts');
+    const { client, dispatcher } = openAnthropic(connection);
+    await using _ = { [Symbol.asyncDispose]: () => dispatcher.destroy() };
+    await client.models.list({ limit: 1 }, { signal });
+  } else {
+    const { openOpenAi } = await import('../../providers/openai/client.ts');
+    const { client, dispatcher } = openOpenAi(connection);
+    await using _ = { [Symbol.asyncDispose]: () => dispatcher.destroy() };
+    await client.models.list({ signal });
+  }
+}
+
+/** @param status HTTP status of the answer, if there was an answer */
+function explainRefusal(maker: Maker, keyVariable: string, status: unknown): Finding {
   const address = keyVariable.replace('API_KEY', 'BASE_URL');
-  if (outcome.kind === 'unreachable') {
+  if (typeof status !== 'number') {
     return findWrong(maker, 'the provider does not answer', `Check the network, a proxy, and ${address}.`);
   }
-  const { status } = outcome;
   if (status === 401 || status === 403) {
     return findWrong(
       maker,
