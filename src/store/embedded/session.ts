@@ -184,7 +184,7 @@ export class Session {
 function findSessions(sessions: readonly Session[], [word, ...ids]: readonly string[]): readonly Session[] {
   if (word === undefined) return sessions;
   if (word.toUpperCase() !== 'ID' || ids.length === 0) throw new ReplyError('ERR syntax error');
-  if (!ids.every((id) => /^[1-9]\d*$/.test(id))) throw new ReplyError('ERR Invalid client ID');
+  if (!ids.every((id) => Number.isInteger(Number(id)) && Number(id) > 0)) throw new ReplyError('ERR Invalid client ID');
   return ids.flatMap((given) => sessions.find(({ id }) => id === Number(given)) ?? []);
 }
 

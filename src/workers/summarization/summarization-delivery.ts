@@ -17,7 +17,7 @@ import { nameConversation } from '../../domain/ids.ts';
 import { isModelError } from '../../domain/model.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../jobs/ports.ts';
-import type { SummaryLease, SummaryRecord } from '../../store/summaries.ts';
+import type { SummaryLease, SummaryRecord, SummaryRecorded } from '../../store/summaries.ts';
 import { delayIfUnserved } from '../agents-elsewhere.ts';
 import { isRolledBack, sequenceKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
 import { deferWrite } from '../deferred-write.ts';
@@ -92,6 +92,8 @@ function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: Co
   return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
 }
 
+const SUPERSEDED: ReadonlySet<SummaryRecorded> = new Set(['superseded', 'gone']);
+
 async function runClaimed(
   ports: SummarizationPorts,
   delivery: SummarizationDelivery,
@@ -114,8 +116,7 @@ async function runClaimed(
       return endedAs('failed', reportRefusals(summarized));
     }
     const recorded = await holding.summaries.recordSummary(lease, summarized.record);
-    const isSuperseded = recorded === 'superseded' || recorded === 'gone';
-    return isSuperseded ? endedAs('superseded') : endWith(summarized.record, summarized);
+    return SUPERSEDED.has(recorded) ? endedAs('superseded') : endWith(summarized.record, summarized);
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
     if (error instanceof StoppedWork) return { result: handSummaryBack(ports, lease) };
