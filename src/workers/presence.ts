@@ -32,6 +32,11 @@ export class Presence {
   readonly #options: PresenceOptions;
   #renewal: { stop(): void } | undefined;
   #renewedAt = Number.NEGATIVE_INFINITY;
+  /**
+   * Start of the contact with Redis that counts. An interruption cancels as much of the last 20 s of contact as it
+   * lasted. So after an outage, which took part of the life of each key, a living worker has at least 10 s to renew its
+   * key.
+   */
   #inContactSince = Number.POSITIVE_INFINITY;
   #judgesFrom = 0;
 
@@ -84,11 +89,13 @@ export class Presence {
     try {
       const isConnectedAgain = await store.renewPresence(this.#presence);
       const now = clock.now();
-      const wasLong = now - this.#renewedAt > INTERRUPTED_AFTER_MS;
+      const interruptedMs = now - this.#renewedAt;
+      const wasLong = interruptedMs > INTERRUPTED_AFTER_MS;
       if (isConnectedAgain || wasLong) {
         // An interruption soon after an outage must not shorten the time that the outage needs.
         this.#judgesFrom = Math.max(this.#judgesFrom, now + (wasLong ? CONTACT_MS : SHORT_CONTACT_MS));
-        this.#inContactSince = now;
+        const contactMs = Math.min(LOST_AFTER_MS, this.#renewedAt - this.#inContactSince);
+        this.#inContactSince = now - Math.max(0, contactMs - interruptedMs);
       }
       this.#renewedAt = now;
     } catch (error) {
@@ -99,8 +106,8 @@ export class Presence {
   /** False for some time after an outage of Redis, because the entries of all workers are outdated then. */
   #mayJudge({ state }: SilentWorker): boolean {
     const now = this.#options.clock.now();
-    if (now - this.#renewedAt > INTERRUPTED_AFTER_MS) return false;
-    return state === 'gone' ? now >= this.#judgesFrom : now - this.#inContactSince >= LOST_AFTER_MS;
+    if (now - this.#renewedAt > INTERRUPTED_AFTER_MS || now < this.#judgesFrom) return false;
+    return state === 'gone' || now - this.#inContactSince >= LOST_AFTER_MS;
   }
 
   #report({ worker, roles, startedAt, state }: SilentWorker): void {

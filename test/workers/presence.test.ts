@@ -86,6 +86,35 @@ it('the leases of a frozen worker do not end early, and another worker reports t
   expect(ended).toEqual([]);
 });
 
+it('a frozen worker is reported after 20 s although all connections are cut every few seconds', async () => {
+  const { timers, hire, ended, lost, disconnectAll } = openCrew();
+  await hire('a');
+  const frozen = await hire('frozen');
+  await timers.advance(LOST_AFTER_MS);
+  await frozen.freeze();
+  for (let cut = 0; cut < 5; cut += 1) {
+    disconnectAll();
+    await timers.advance(5_000);
+  }
+  expect(lost()).toEqual(['frozen']);
+  expect(ended).toEqual([]);
+});
+
+it('after a short outage of Redis, a worker has ten seconds to connect again before it counts as lost', async () => {
+  const { timers, hire, lost, setAway } = openCrew();
+  await hire('a');
+  const late = await hire('late');
+  await timers.advance(2 * LOST_AFTER_MS);
+  await late.freeze();
+  setAway(true);
+  await timers.advance(LOST_AFTER_MS / 2);
+  setAway(false);
+  await timers.advance(LOST_AFTER_MS / 2 - 500);
+  expect(lost()).toEqual([]);
+  await timers.advance(SOON_MS);
+  expect(lost()).toEqual(['late']);
+});
+
 it('a worker does not report another worker as lost after an ordinary stop', async () => {
   const { timers, hire, lost } = openCrew();
   const stopping = await hire('a');
