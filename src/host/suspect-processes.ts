@@ -52,7 +52,7 @@ interface SuspectProcessesOptions
  *
  * A process ends in one of these ways. Only the last proves that the turn kills its process:
  * - `ended`: the turn ran with any outcome, or the lease was lost
- * - `not_started`: the agents could not be loaded, or Redis was unreachable
+ * - `not_started`: no process could be created, the agents could not be loaded, or Redis was unreachable
  * - `stopped`: the worker stops. An exit then proves nothing, because the same cause may stop both
  * - `died`, or `blocked` for longer than a worker may block: this death counts towards settling the turn as failed
  *   (poison)
@@ -76,7 +76,7 @@ export class SuspectProcesses implements SuspectRunner {
     this.#running += 1;
     const startedAt = performance.now();
     try {
-      const { outcome, ...facts } = await new SuspectProcess(this.#options).run(claimed, leaseEnds);
+      const { outcome, ...facts } = await this.#runApart(claimed, leaseEnds);
       const { conversation, turn } = claimed.lease;
       const durationMs = Math.round(performance.now() - startedAt);
       onEvent({
@@ -91,6 +91,16 @@ export class SuspectProcesses implements SuspectRunner {
     } finally {
       this.#running -= 1;
     }
+  }
+
+  async #runApart(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<ProcessEnd> {
+    let child: SuspectProcess;
+    try {
+      child = new SuspectProcess(this.#options);
+    } catch (error) {
+      return { outcome: 'not_started', error }; // The system lacks memory, or Node may create no process.
+    }
+    return await child.run(claimed, leaseEnds);
   }
 }
 
