@@ -180,7 +180,7 @@ export class Session {
   }
 }
 
-/** @param args of CLIENT LIST: none, or ID and then ids */
+/** @param args arguments of CLIENT LIST: none, or ID and then ids */
 function findSessions(sessions: readonly Session[], [word, ...ids]: readonly string[]): readonly Session[] {
   if (word === undefined) return sessions;
   if (word.toUpperCase() !== 'ID' || ids.length === 0) throw new ReplyError('ERR syntax error');
