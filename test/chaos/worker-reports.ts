@@ -213,10 +213,12 @@ export class WorkerReports {
 }
 
 const ULID_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const ULID_TIME_DIGITS = 10;
 
 /** @returns ms since epoch */
 function readUlidTime(ulid: string): number {
-  return [...ulid.slice(0, 10)].reduce((time, digit) => time * 32 + ULID_DIGITS.indexOf(digit), 0);
+  const digits = ulid.slice(0, ULID_TIME_DIGITS).split('');
+  return digits.reduce((time, digit) => time * 32 + ULID_DIGITS.indexOf(digit), 0);
 }
 
 function describe(times: readonly number[]): Recoveries {

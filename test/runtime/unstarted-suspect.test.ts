@@ -8,7 +8,7 @@ import { agentOf } from './agents.ts';
 import { openFixture, SHARDS, settled } from './fixture.ts';
 
 // Node throws for a lack of memory, and under `--permission` without `--allow-child-process`.
-vi.mock(import('node:child_process'), async (importOriginal) => ({
+vi.mock('node:child_process', async (importOriginal) => ({
   ...(await importOriginal<typeof ChildProcesses>()),
   fork: () => {
     throw new Error('spawn ENOMEM');
