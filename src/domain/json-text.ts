@@ -61,21 +61,17 @@ export function refuseJsonText(
   text: string,
   { maxDepth, maxValues, maxTexts }: JsonTextBounds = JSON_TEXT_BOUNDS,
 ): JsonRefusal | undefined {
-  const texts = new Set<string>();
+  const exceeds = countTexts(maxTexts);
   let depth = 0;
   let values = 1;
   STRUCTURE.lastIndex = 0;
   while (STRUCTURE.test(text)) {
     const at = STRUCTURE.lastIndex - 1;
     switch (text.charCodeAt(at)) {
-      case QUOTE: {
-        const end = findStringEnd(text, at) + 1;
-        STRUCTURE.lastIndex = end;
-        if (maxTexts === undefined || end - at > SHORT_TEXT) break;
-        if (texts.add(text.slice(at, end)).size > maxTexts)
-          return { code: 'message_too_large', why: tooManyValues(maxValues) };
+      case QUOTE:
+        STRUCTURE.lastIndex = findStringEnd(text, at) + 1;
+        if (exceeds(text, at, STRUCTURE.lastIndex)) return { code: 'message_too_large', why: tooManyValues(maxValues) };
         break;
-      }
       case OPEN_BRACKET:
       case OPEN_BRACE:
         depth += 1;
@@ -93,6 +89,12 @@ export function refuseJsonText(
     if (values > maxValues) return { code: 'message_too_large', why: tooManyValues(maxValues) };
   }
   return undefined;
+}
+
+function countTexts(maxTexts = Number.POSITIVE_INFINITY): (text: string, from: number, to: number) => boolean {
+  if (maxTexts === Number.POSITIVE_INFINITY) return () => false;
+  const texts = new Set<string>();
+  return (text, from, to) => to - from <= SHORT_TEXT && texts.add(text.slice(from, to)).size > maxTexts;
 }
 
 export function tooManyValues(maxValues: number): string {

@@ -200,7 +200,7 @@ function adoptAnswer(
     role: 'assistant',
     content: hasCalls || content.trim() !== '' ? content : EMPTY_REFUSAL,
     ...(hasCalls && { toolCalls: [...toolCalls] }),
-    ...(raw !== undefined && { raw: raw as Message['raw'] }),
+    ...(raw !== undefined && { raw }),
   };
   if (!hasCalls) return { status: 'adopted', message };
   try {
