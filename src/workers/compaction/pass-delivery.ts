@@ -13,7 +13,7 @@ import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { postpone } from '../solo-lock.ts';
 import type { TakeoverResult } from '../turn/turn-ports.ts';
 import { act } from './pass-actions.ts';
-import { chooseChildJobs, isFinal, nextActivePassStateName, startPass } from './pass-machine.ts';
+import { chooseChildJobs, isFinal, nextPassState, startPass } from './pass-machine.ts';
 import { evaluateRequest, findFirstUser } from './pass-snapshot.ts';
 import type { ChildJobs, FinalState, PassState } from './pass-states.ts';
 import { type CompactionPorts, failPass, type RunningPass, reportLost } from './pass-writes.ts';
@@ -89,7 +89,7 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
 
 async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
-  while (!isFinal(state)) state = nextActivePassStateName(state, await act(run, state));
+  while (!isFinal(state)) state = nextPassState(state, await act(run, state));
   return state;
 }
 

@@ -1,5 +1,5 @@
 /**
- * One pass (compaction) as a state machine. `nextActivePassStateName` is pure: it derives the next state from a state and the
+ * One pass (compaction) as a state machine. `nextPassState` is pure: it derives the next state from a state and the
  * facts that the action of this state read or wrote. `pass-states.ts` has their types. `pass-delivery.ts` claims a pass
  * and runs the loop: act, next state, act, until a final state.
  *
@@ -101,7 +101,7 @@ export function chooseChildJobs(
   return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
 }
 
-export function nextActivePassStateName<Name extends ActivePassStateName>(
+export function nextPassState<Name extends ActivePassStateName>(
   state: PassState<Name>,
   facts: PassFacts[Name],
 ): PassState {

@@ -9,12 +9,7 @@ import { completePolicy } from '../../../src/domain/policy.ts';
 import type { Proposal } from '../../../src/domain/proposal.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { ClaimedPass } from '../../../src/store/pass-record.ts';
-import {
-  chooseChildJobs,
-  isFinal,
-  nextActivePassStateName,
-  startPass,
-} from '../../../src/workers/compaction/pass-machine.ts';
+import { chooseChildJobs, isFinal, nextPassState, startPass } from '../../../src/workers/compaction/pass-machine.ts';
 import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type {
   ActivePassStateName,
@@ -424,7 +419,7 @@ const ROWS: readonly Row[] = [
 const READ_ONLY: ReadonlySet<ActivePassStateName> = new Set(['plan', 'find_missing', 'settle', 'check_approval']);
 
 function take<Name extends ActivePassStateName>([, state, facts]: Row<Name>): PassState {
-  return nextActivePassStateName(state, facts);
+  return nextPassState(state, facts);
 }
 
 it.each(ROWS.map((row) => ({ title: row[0], row })))(
@@ -440,7 +435,7 @@ it.each(['fenced', 'superseded', 'gone'] as const)(
     const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.name));
     expect(new Set(writes.map((state) => state.name)).size).toBe(11);
     // Each of these states accepts a lost pass as its facts, as `evaluate` does.
-    const next = writes.map((state) => nextActivePassStateName(state as PassState<'evaluate'>, { status }));
+    const next = writes.map((state) => nextPassState(state as PassState<'evaluate'>, { status }));
     expect(next).toEqual(writes.map(() => ({ name: 'lost', why: status })));
   },
 );
