@@ -64,7 +64,7 @@ test.skipIf(!hasServer)('commands with a wrong password fail at once instead of 
   onTestFinished(() => server.stop());
   const env = { REDIS_URL: `redis://:wrong@127.0.0.1:${server.port}` };
   for (const command of [['show', 'c1'], ['enqueue', 'c1', 'hi', '--agent', 'a'], ['dev']]) {
-    const { code, stderr } = await runTurnfold(command, { env });
+    const { code, stderr } = await runTurnfold(command, { env, keepsWaitNote: true });
     expect(code).toBe(78);
     expect(stderr).toMatch(/^turnfold: redis_denied: [^\n]*WRONGPASS[^\n]*\n$/);
   }

@@ -32,20 +32,28 @@ export interface RunOptions {
   readonly input?: string;
   /** Settings of the command. Settings of the outer shell are left out. */
   readonly env?: Readonly<Record<string, string>>;
+  /** `stderr` has the note that the command waits for Redis, which a busy machine may cause (default false). */
+  readonly keepsWaitNote?: boolean;
 }
+
+const WAIT_NOTE = /^the Redis at \S+ does not answer, retrying for up to [\d.]+ s\n/m;
 
 /**
  * Runs the command line in this process, which saves a second of CPU a command. A command that runs until a signal or the
  * end of its input, such as `dev`, needs a process of its own: `spawnTurnfold`.
  */
-export async function runTurnfold(args: readonly string[], { input, env = {} }: RunOptions = {}): Promise<Run> {
+export async function runTurnfold(
+  args: readonly string[],
+  { input, env = {}, keepsWaitNote = false }: RunOptions = {},
+): Promise<Run> {
   const { output, printed } = collectOutput();
   const leaveSettings = enterSettings(env);
   const terminal = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {};
   if (input !== undefined) Object.defineProperty(process, 'stdin', { ...terminal, get: () => Readable.from([input]) });
   try {
     const code = await runCommandLine(args, output);
-    return { code, ...printed };
+    const { stdout, stderr } = printed;
+    return { code, stdout, stderr: keepsWaitNote ? stderr : stderr.replace(WAIT_NOTE, '') };
   } finally {
     leaveSettings();
     Object.defineProperty(process, 'stdin', terminal);
