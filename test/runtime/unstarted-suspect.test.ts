@@ -1,4 +1,5 @@
-import type * as ChildProcesses from 'node:child_process';
+import childProcesses from 'node:child_process';
+import { syncBuiltinESMExports } from 'node:module';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
@@ -7,17 +8,25 @@ import { Keyspace } from '../../src/store/keys.ts';
 import { agentOf } from './agents.ts';
 import { openFixture, SHARDS, settled } from './fixture.ts';
 
-// Node throws for a lack of memory, and under `--permission` without `--allow-child-process`.
-vi.mock('node:child_process', async (importOriginal) => ({
-  ...(await importOriginal<typeof ChildProcesses>()),
-  fork: () => {
+/**
+ * Node throws for a lack of memory, and under `--permission` without `--allow-child-process`. A mock of the module would
+ * not reach sources that an earlier test file of this process has loaded.
+ */
+function refuseProcesses(): void {
+  const fork = vi.spyOn(childProcesses, 'fork').mockImplementation(() => {
     throw new Error('spawn ENOMEM');
-  },
-}));
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    fork.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
 
 const REF: ConversationRef = { tenant: '_', id: 'c1' };
 
 it('a turn whose workers died twice runs in its worker if Node refuses to start a process for the turn', async () => {
+  refuseProcesses();
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   await fixture.enqueue(REF.id, 't1', 'hello');
