@@ -39,7 +39,7 @@ test('the chaos test counts the notice of a worker before its kill as a mistake,
   expect(reports.notices).toMatchObject({ count: 1, max: 1_000 });
 });
 
-test('the chaos test ignores the notice of a worker that never reported its start', () => {
+test('the chaos test ignores a notice if the named worker never reported its start', () => {
   const reports = startTwo();
   reports.add(3, { type: 'worker_lost', at: 120_000, name: nameAt(60_000), roles: ['turn'] });
   reports.add(3, { type: 'worker_lost', at: 120_000, name: createIdSource().next(), roles: ['compaction'] });

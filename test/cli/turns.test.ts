@@ -264,6 +264,8 @@ test('turnfold describe prints the state of a conversation, and erase --yes remo
     ['open call', 'c2_0', 'elsewhere({}), of t1'],
     [''],
   ]);
+  const { tokens } = await own.client.context('d1');
+  expect(described.stdout, 'the size that turnfold show prints').toContain(`version 0, ${tokens} tokens `);
   await own.client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });
   await own.client.result('d1', 't1', { waitMs: 60_000 });
   expect((await turnfold('describe', 'd1')).stdout).toMatch(

@@ -10,6 +10,7 @@ import type {
   WaitingTurn,
 } from '../../api/client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
+import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions, ListOptions } from '../run-command.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
@@ -99,7 +100,7 @@ export async function describe(
     client.openTurns({ tenant, conversation: id }, { limit: 1 }),
   ]);
   const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
-  const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens;
+  const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens + FRAMING_TOKENS;
   const rows: [string, string | false | undefined][] = [
     ['agent', agent],
     ['log', `${head} messages (${turns} from users), ${size.headTotal.tokens} tokens`],

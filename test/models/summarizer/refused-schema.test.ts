@@ -39,7 +39,7 @@ it.each<[string, ModelErrorOptions]>([
   expect(world.requests).toHaveLength(1);
 });
 
-it('each model of a chain that was passed over is reported once, although the chain is asked again without a schema', async () => {
+it('a chain reports each model that it passes over once, also if it is asked again without a schema', async () => {
   const passed: string[] = [];
   const keyless = scriptedModel({ profile: { id: 'keyless' }, decide: () => new ModelError('fatal', 'no key') });
   const world = await openWorld({

@@ -93,7 +93,7 @@ export function describeSpending(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted]);
   });
 
-  test('the usage of a recorded part of a summary is added once, and not that of a part that was recorded before', async () => {
+  test('the usage of a summary part is added once: if the same part was recorded before, its usage is not added again', async () => {
     const { store, conversation } = await given.log();
     const lease = await claimSummary(store, conversation, 'h');
     for (const text of ['first', 'first', 'second', 'second']) await store.recordPart(lease, 'k', text, USAGE);

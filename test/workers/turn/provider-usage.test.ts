@@ -156,7 +156,7 @@ it('a provider’s count of a request is not compared with a context that a pass
   for (const { providerTokens, counted } of world.observed) expect(providerTokens / counted).toBeGreaterThan(0.9);
 });
 
-it('a final answer is recorded, and its model called once, if Redis refuses the wake of a pass that the answer needs', async () => {
+it('if Redis refuses the wake for a compaction pass, the final answer is still recorded, and the model is called only once', async () => {
   const calls: string[] = [];
   const model = scriptedModel({
     profile: WINDOW,
