@@ -5,14 +5,24 @@ const BATCH = 1_000;
 /** Longest time that a compaction of a benchmark may take, in ms. */
 const COMPACTION_MS = 300_000;
 
-/** Appends many messages to a conversation. */
+/**
+ * Appends many messages to a conversation. A batch ends where all calls have results, because an append closes the calls
+ * that its messages have passed.
+ */
 export async function fill(
   client: OpenClient,
   { conversation, agent }: { readonly conversation: string; readonly agent: string },
   messages: readonly Message[],
 ): Promise<void> {
-  for (let start = 0; start < messages.length; start += BATCH) {
-    await client.append({ conversation, agent, messages: messages.slice(start, start + BATCH) });
+  const open = new Set<string>();
+  let start = 0;
+  for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
+    for (const { id } of toolCalls) open.add(id);
+    if (toolCallId !== undefined) open.delete(toolCallId);
+    const end = index + 1;
+    if (end < messages.length && (end - start < BATCH || open.size > 0)) continue;
+    await client.append({ conversation, agent, messages: messages.slice(start, end) });
+    start = end;
   }
 }
 
