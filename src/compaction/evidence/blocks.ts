@@ -135,8 +135,9 @@ export interface RecordForm {
 
 export const FORM_LINES = 200;
 const MAX_PREAMBLE = 4;
-/** Minimum number of records. Two records are enough if their first lines have numbers. */
+/** Minimum number of records. Two are enough if their first lines have numbers, or open an element of HTML or XML. */
 const MIN_RECORDS = 3;
+const BEGINS_RECORD = /\p{N}|^\s*<[\w:-]+(?:\s[^<>]*)?>\s*$/u;
 /**
  * Minimum share of the lines after first lines whose shape recurs. Other texts may repeat their first words by chance.
  */
@@ -167,7 +168,8 @@ export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
 function readForm(texts: readonly string[], shapes: readonly string[], first: number): RecordForm | undefined {
   const head = shapes[first] as string;
   const starts = [...shapes.keys()].filter((at) => shapes[at] === head);
-  if (starts.length < (starts.every((at) => /\p{N}/u.test(texts[at] as string)) ? 2 : MIN_RECORDS)) return undefined;
+  if (starts.length < (starts.every((at) => BEGINS_RECORD.test(texts[at] as string)) ? 2 : MIN_RECORDS))
+    return undefined;
   const records = starts.map((start, index) => ({ start, end: starts[index + 1] ?? shapes.length }));
   // The last record may be cut off, or another text may follow it.
   const whole = records.slice(0, -1);

@@ -1,3 +1,4 @@
+import { isName } from './blocks.ts';
 import type { PartKind } from './fragments.ts';
 import type { RecordReader, TextRecord } from './records.ts';
 
@@ -26,7 +27,7 @@ interface OpenLine {
 /**
  * Reads the lines of a structural summary. A result belongs to the call above it. A line without a mark belongs to the
  * nearest line above with a mark or less indentation. If that line is repeated elsewhere, the first line under it owns
- * the others.
+ * the others. If it is repeated with another number, such as `2. row`, the first line under it that has a name does.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
@@ -43,11 +44,11 @@ export function* readSummaryLines(reader: RecordReader): Generator<void> {
 }
 
 class LineOwners {
-  readonly #repeated: ReadonlySet<string>;
+  readonly #repeated: Repeated;
   #call: TextRecord | undefined;
   #open: OpenLine[] = [];
 
-  constructor(repeated: ReadonlySet<string>) {
+  constructor(repeated: Repeated) {
     this.#repeated = repeated;
   }
 
@@ -57,8 +58,13 @@ class LineOwners {
     this.#open = mark === undefined ? closeLines(this.#open, indent) : [];
     const above = this.#open.at(-1);
     const record = add(mark === SPEAKER_MARKS.result ? this.#call : ownerUnder(above));
-    if (above !== undefined && this.#repeated.has(bare(above.record.text))) above.name ??= record;
+    if (above !== undefined && this.#isNamedBelow(above.record.text, line)) above.name ??= record;
     this.#openLine(mark, { indent, record });
+  }
+
+  #isNamedBelow(above: string, line: string): boolean {
+    const { texts, forms } = this.#repeated;
+    return texts.has(bare(above)) || (forms.has(formOf(above)) && !isName(above) && isName(line));
   }
 
   #openLine(
@@ -80,11 +86,26 @@ function ownerUnder(line: OpenLine | undefined): TextRecord | undefined {
   return line?.name ?? line?.record;
 }
 
+interface Repeated {
+  readonly texts: ReadonlySet<string>;
+  /** Lines that differ only in numbers, without their numbers. */
+  readonly forms: ReadonlySet<string>;
+}
+
 /** Finds lines that occur more than once, because a repeated line cannot name anything. */
-function findRepeated(text: string): ReadonlySet<string> {
+function findRepeated(text: string): Repeated {
+  const lines = text.split('\n');
+  return { texts: repeatedOf(lines.map(bare)), forms: repeatedOf(lines.map(formOf)) };
+}
+
+function repeatedOf(texts: readonly string[]): ReadonlySet<string> {
   const [once, repeated] = [new Set<string>(), new Set<string>()];
-  for (const line of text.split('\n').map(bare)) (once.has(line) ? repeated : once).add(line);
+  for (const text of texts) (once.has(text) ? repeated : once).add(text);
   return repeated;
+}
+
+function formOf(line: string): string {
+  return bare(line).replaceAll(/\p{N}+/gu, '0');
 }
 
 function bare(line: string): string {

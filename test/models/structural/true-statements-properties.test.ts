@@ -29,6 +29,18 @@ function findFalse(text: string, records: readonly SourceRecord[]): string[] {
 
 const anyBudget = fc.integer({ min: 40, max: 900 });
 
+const common = { customer: 'Alba Freight', status: 'paid', clerk: 'T. Mori', amount: '1' };
+const oslo: SourceRecord = { id: 'INV-1000', fields: { ...common, city: 'Oslo' } };
+const dunes: SourceRecord = { id: 'INV-1000', fields: { ...oslo.fields, customer: 'Dunes Hotel', amount: '1001' } };
+const kyoto: SourceRecord = { id: 'INV-1001', fields: { ...common, city: 'Kyoto' } };
+/** Records with budgets for which a field once stood below the wrong name. */
+const FOUND: [readonly SourceRecord[], number][] = [
+  [[oslo, kyoto], 40],
+  [[oslo, kyoto], 47],
+  [[oslo, kyoto], 52],
+  [[dunes, kyoto], 47],
+];
+
 function messagesOf(text: string): Message[] {
   return [
     say('I will list the invoices.'),
@@ -45,7 +57,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         const text = await fixture.write({ messages: messagesOf(write(records)), maxTokens });
         expect(findFalse(text, records), text).toEqual([]);
       }),
-      { numRuns: countRuns(160) },
+      { numRuns: countRuns(160), examples: FOUND },
     );
   });
 
@@ -56,7 +68,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         const answer = await fixture.summarize({ messages: [summary(first), ballast(120)], maxTokens });
         expect(answer.status === 'written' ? findFalse(answer.text, records) : []).toEqual([]);
       }),
-      { numRuns: countRuns(100) },
+      { numRuns: countRuns(100), examples: FOUND },
     );
   });
 
@@ -76,7 +88,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
           });
           expect(said, copied).toEqual([]);
         }),
-        { numRuns: countRuns(100) },
+        { numRuns: countRuns(100), examples: FOUND },
       );
     },
   );
@@ -91,7 +103,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         const text = answer.status === 'written' ? answer.text.replaceAll(/^user \d+: (?:… )?/gm, '') : '';
         expect(findFalse(text, records), text).toEqual([]);
       }),
-      { numRuns: countRuns(100) },
+      { numRuns: countRuns(100), examples: FOUND },
     );
   });
 
@@ -107,7 +119,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         for (const { message } of made.values())
           expect(findFalse(message.content, records), message.content).toEqual([]);
       }),
-      { numRuns: countRuns(160) },
+      { numRuns: countRuns(160), examples: FOUND },
     );
   });
 });
