@@ -47,6 +47,23 @@ export function describeListings(given: Given): void {
   const idsOf = (found: readonly NamedConversation[]): string[] =>
     found.map(({ conversation }) => conversation).toSorted();
 
+  test('a page of one tenant has nothing of another tenant, whatever its cursor names (I19)', async () => {
+    const { store } = given.harness();
+    const [first = '', second = '', third = ''] = [newTenant(), newTenant(), newTenant()].toSorted();
+    const kept = { tenant: second, id: 'secret' };
+    const { lease, conversation } = await acceptAndClaim(store, kept, 't1');
+    await store.recordStep(lease, callsStep('model-1', conversation.head, 1));
+    const calls = [{ id: 'c2_0', name: 'read', arguments: '{}', waitMs: 60_000 }];
+    await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls });
+    // So many ids lie in every shard.
+    for (let id = 0; id < 40; id += 1) {
+      const after = { tenant: first, id: `c${id}` };
+      expect(await listConversations({ tenant: third, after })).toEqual([]);
+      const position = { conversation: after, for: 'approval' as const, turn: 't1' };
+      expect(await listWaiting({ tenant: third, after: position })).toEqual([]);
+    }
+  });
+
   test('listConversations lists a conversation from its first turn or message on, until an erase', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
