@@ -84,6 +84,19 @@ test('a key of a second tenant with every scope sees and changes nothing of the 
   await stop();
 });
 
+test('a cursor that names a third tenant shows nothing of the tenants between it and the caller', async () => {
+  const { keys } = http.client;
+  const { token } = await keys.create({ tenant: 'without-any', scopes: ['read'] });
+  const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys) });
+  const headers = { authorization: `Bearer ${token}` };
+  // The shard of the named conversation decides which rows such a cursor could show. 40 names reach every shard.
+  for (let name = 0; name < 40; name += 1) {
+    const response = await fetch(`${url}/v1/conversations?after=first/c${name}`, { headers });
+    expect(await response.json()).toEqual({ conversations: [] });
+  }
+  await stop();
+});
+
 test('a chat page reaches only the tenant of its key, and needs a key that may also read and answer', async () => {
   const { client } = http;
   const { keys } = client;

@@ -168,8 +168,8 @@ export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
 function readForm(texts: readonly string[], shapes: readonly string[], first: number): RecordForm | undefined {
   const head = shapes[first] as string;
   const starts = [...shapes.keys()].filter((at) => shapes[at] === head);
-  if (starts.length < (starts.every((at) => BEGINS_RECORD.test(texts[at] as string)) ? 2 : MIN_RECORDS))
-    return undefined;
+  const least = starts.every((at) => BEGINS_RECORD.test(texts[at] as string)) ? 2 : MIN_RECORDS;
+  if (starts.length < least) return undefined;
   const records = starts.map((start, index) => ({ start, end: starts[index + 1] ?? shapes.length }));
   // The last record may be cut off, or another text may follow it.
   const whole = records.slice(0, -1);

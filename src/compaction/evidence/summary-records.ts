@@ -64,7 +64,7 @@ class LineOwners {
 
   #isNamedBelow(above: string, line: string): boolean {
     const { texts, forms } = this.#repeated;
-    return texts.has(bare(above)) || (forms.has(formOf(above)) && !isName(above) && isName(line));
+    return texts.has(bare(above)) || (isName(line) && !isName(above) && forms.has(formOf(above)));
   }
 
   #openLine(

@@ -55,7 +55,7 @@ export function describeListings(given: Given): void {
     await store.recordStep(lease, callsStep('model-1', conversation.head, 1));
     const calls = [{ id: 'c2_0', name: 'read', arguments: '{}', waitMs: 60_000 }];
     await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls });
-    // So many ids lie in every shard.
+    // A page begins in the shard of the conversation that its cursor names. 40 names reach every shard.
     for (let id = 0; id < 40; id += 1) {
       const after = { tenant: first, id: `c${id}` };
       expect(await listConversations({ tenant: third, after })).toEqual([]);
