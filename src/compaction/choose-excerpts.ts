@@ -126,7 +126,7 @@ const MAX_GAP_CHARS = 16;
 class TakenFragments {
   readonly #ledger: Ledger;
   readonly #taken = new Map<number, ContextItem>();
-  /** Number of first characters that stay, for texts without any other range. */
+  /** By text of which only the start stays: the number of characters that stay. */
   readonly #starts = new Map<ContextItem, number>();
   readonly #ranges = new Map<ContextItem, number>();
   readonly #chars = new Map<ContextItem, number>();

@@ -48,7 +48,7 @@ export interface SummaryRequest {
   readonly userTexts?: string;
   /** System prompt of the agent, which holds rules of security and permission. */
   readonly system?: string;
-  /** Absent if the live context does not start with this range as in the log. */
+  /** Absent unless the live context starts with the messages to summarize, unchanged from the log. */
   readonly readPrefix?: () => Promise<CachedPrefix | undefined>;
   /** Messages after the range. They show which names the agent still uses. */
   readonly later?: readonly Message[];

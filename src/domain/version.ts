@@ -157,7 +157,7 @@ export const summarySchema = z.object({
   depth: z.number().int().min(1),
   /** `structural` for turnfold's own code. */
   model: z.string(),
-  /** At the start of a request to the provider that wrote them, these items replace the text. */
+  /** Items that a provider wrote. A request to that provider has them instead of the text, if the summary comes first. */
   raw: rawItemsSchema.optional(),
   /** As providers counted it. Absent if no model wrote the summary. */
   usage: z

@@ -27,7 +27,7 @@ export interface ReplayFigures {
   /** Tokens of the request that would follow the last message. */
   readonly tokensEnd: number;
   readonly recall: RecallScore;
-  /** Bytes of contexts before compactions, of their unchanged starts, and of the longest possible starts. */
+  /** Sums over all compactions: `bytes` before, `kept` at the unchanged start, and `cheapest`, the most it could keep. */
   readonly prefix: { readonly bytes: number; readonly kept: number; readonly cheapest: number };
   /** Undefined if the prices of the model are not known. */
   readonly cost?: ReplayCost;

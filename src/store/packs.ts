@@ -40,7 +40,7 @@ export async function unpack(place: Place, value: Buffer): Promise<string[]> {
     const unpacked = await decompress(value, { maxOutputLength: UNPACKED_BYTES });
     const texts = readJsonText(unpacked.toString('utf8'), STORED_JSON_BOUNDS);
     if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
-    throw new Error('a pack must be a JSON array of strings');
+    throw new Error('a pack of log entries must be a JSON array of strings');
   } catch (error) {
     throw corruptRecord(place.key, place.field, 'the pack of log entries cannot be read', error);
   }

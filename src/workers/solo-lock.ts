@@ -22,7 +22,7 @@ export class SoloLock {
   readonly #solos = new Set<Grant>();
   readonly #others = new Set<Grant>();
 
-  /** True if a turn waits to be alone. Other turns then hand back after their current model or tool call. */
+  /** True if a turn waits to run alone in this process. Other turns then end their claims after the current call. */
   get isWanted(): boolean {
     return !this.#isAlone && this.#solos.size > 0;
   }

@@ -31,7 +31,7 @@ describe('JSON text above a limit, which is refused before it is parsed', () => 
   });
 });
 
-test('stored JSON may have many members with few different names, but not many different short strings', () => {
+test('stored JSON may have many members whose names repeat, but is refused for many different short strings', () => {
   const segment = (at: number) => ({
     kind: 'masked',
     from: at,

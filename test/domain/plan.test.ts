@@ -67,7 +67,7 @@ describe('compaction plan', () => {
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
 
-  test('a plan for a compaction that a person requests within the budget says that the context is within its budget', () => {
+  test('a plan says that the context is within its budget if a person requests a compaction that is not needed', () => {
     const plan = planLine('su a u:50', { policy: { maxTokens: 10_000 }, reasons: ['manual'] });
     expect(plan).toMatchObject({ kind: 'none', explained: ['within_budget'] });
   });

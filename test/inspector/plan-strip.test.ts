@@ -34,7 +34,7 @@ test('a plan that does nothing keeps every message of the context', () => {
   });
 });
 
-test('the strip of the current context has the messages of the plan, by their current state', () => {
+test('the strip of the current context draws each message of the plan in its state before the compaction', () => {
   const [, , third, ...rest] = entries;
   const present = [
     { seq: 2, tokens: 10, state: 'archived' },

@@ -33,7 +33,7 @@ const request: WireRequest = {
   messages,
 };
 
-test('each format sends an assistant message that was stopped between two user messages as plain text', () => {
+test('each format sends a stopped assistant message as plain text if it stands between two user messages', () => {
   const bodies = [
     { body: renderAnthropic(request).body, validate: validateAnthropic },
     { body: renderChat(request).body, validate: validateChat },

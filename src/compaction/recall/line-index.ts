@@ -44,7 +44,7 @@ const MAX_INSIDE = 256;
 
 interface FoundWord {
   readonly numbers: readonly number[];
-  /** Number of the word that equals the text. −1 if no line has that word. */
+  /** Number of the word that is exactly the searched text. −1 if no line has that word. */
   readonly whole: number;
   /** Sum of the lines of all these words. */
   readonly count: number;

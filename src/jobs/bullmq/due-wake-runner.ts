@@ -92,7 +92,7 @@ export class DueWakeRunner implements DueWakeHandler {
     if (this.#mayBeDue && room > 0) this.#lookSoon();
   }
 
-  /** True if no wake is due. Asks by one plain command, because the script would run several. */
+  /** True if no wake is due. One plain command finds that out, and BullMQ's script that takes jobs would run several. */
   async #knowsNone(): Promise<boolean> {
     if (this.#mayBeDue) return false;
     const { dueWakes, queue } = this.#options;

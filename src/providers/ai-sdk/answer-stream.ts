@@ -20,7 +20,7 @@ function isTextPart(part: LanguageModelV4StreamPart): part is TextPart {
 }
 
 /**
- * Generated files and sources are left out.
+ * Files that the model generated, and the sources that it cites, are left out.
  * @throws ModelError if the stream ends without a whole answer, or if its finish reason is an error
  */
 export async function readAnswerStream(
