@@ -3,7 +3,9 @@ import type { AnswerSchema } from './final-answer.ts';
 import type { Model } from './model.ts';
 import type { ContentReference } from './parts.ts';
 import type { PolicyInput } from './policy.ts';
+import type { ToolProgress } from './tool-notes.ts';
 import type { TurnContext } from './turn-context.ts';
+import type { Accepts } from './turn-own.ts';
 
 export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly tenant: string;
@@ -15,6 +17,22 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly idempotencyKey: string;
   /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;
+  /**
+   * Shows readers of the turn how far the call is. Each call replaces the progress before, and readers get about ten a
+   * second at most. Progress is not kept, and it never slows down the tool.
+   * @param progress text of at most 1,000 characters, or `{text, done, total}`
+   * @throws invalid_input for another value
+   */
+  progress(progress: string | ToolProgress): void;
+  /**
+   * Gives readers of the turn a value that no model reads. It replaces the value before of the same name and key.
+   * The last values are kept in the log with the result of the call. A value is lost only with its worker.
+   * @param name `[A-Za-z0-9_.-]{1,64}`. Protocols show it as `data-<name>`
+   * @param data JSON, at most 16,384 characters, and 65,536 for all of at most 64 names and keys of one call
+   * @param key text of at most 64 characters, to give several values of one name (none)
+   * @throws invalid_input, message_too_large
+   */
+  emit(name: string, data: unknown, key?: string): void;
 }
 
 export interface ToolOutput {
@@ -113,6 +131,11 @@ export interface Agent<Name extends string = string, Context extends TurnContext
    * turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
    */
   readonly answer?: AnswerSchema<Answer>;
+  /**
+   * Parts of a turn that callers may bring: tools, instructions, a form of the answer, images and files (all). A turn
+   * that brings another part fails with `invalid_input` before any model call.
+   */
+  readonly accepts?: Accepts;
 }
 
 /** Declares a tool. The arguments of `run` are typed by the tool's schema, and its context by the agent's turns. */

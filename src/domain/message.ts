@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
+import { NOTE_LIMITS } from './tool-notes.ts';
 
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
@@ -43,6 +44,11 @@ export const messageSchema = z.object({
   toolCallId: z.string().min(1).max(256).optional(),
   /** In a tool result: the call failed. */
   isError: z.boolean().optional(),
+  /** In a tool result: the last values that the tool emitted for readers. No model reads them. */
+  data: boundedList(
+    z.object({ name: z.string().min(1), key: z.string().min(1).optional(), data: jsonSchema }),
+    NOTE_LIMITS.values,
+  ).optional(),
   /** Compaction should remove this message before others. */
   droppable: z.boolean().optional(),
   /** Compaction must never remove this message or its tool round. */

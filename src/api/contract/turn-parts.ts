@@ -1,3 +1,4 @@
+import type { ToolData, ToolProgress } from '../../domain/tool-notes.ts';
 import type { TurnView, Waiting } from '../../domain/turn.ts';
 
 export interface Part {
@@ -48,6 +49,24 @@ export interface ResultPart extends StepPart {
   readonly isError: boolean;
 }
 
+/**
+ * Progress of a running tool call, which replaces the progress before. It comes only while the call runs, and a reader
+ * that resumes may get the last one again. It is not kept.
+ */
+export interface ProgressPart extends StepPart, ToolProgress {
+  readonly type: 'progress';
+  readonly call: string;
+}
+
+/**
+ * Value that a tool emitted for readers, and that no model reads. It replaces the value before of the same `call`,
+ * `name` and `key`, and a reader may get it again. It is kept in the log with the result of the call.
+ */
+export interface DataPart extends StepPart, ToolData {
+  readonly type: 'data';
+  readonly call: string;
+}
+
 /** The message of a turn with `onBusy: 'steer'` entered the log before the next model call. */
 export interface SteeringPart extends StepPart {
   readonly type: 'steering';
@@ -63,6 +82,8 @@ export type TurnPart =
   | CallPreviewPart
   | CallPart
   | ResultPart
+  | ProgressPart
+  | DataPart
   | SteeringPart
   /** Discard all parts of this step and of later ones: the step runs again, or the turn ended before its record. */
   | (StepPart & { readonly type: 'restart' })

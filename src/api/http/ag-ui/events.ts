@@ -44,6 +44,14 @@ export class EventTable extends PartTable<AgUiEvent> {
     'tool-call-arguments': (part) => [...this.enterStep(part.step), this.#addArguments(part)],
     'tool-call': (part) => [...this.enterStep(part.step), ...this.#closeMessages(), ...this.#addCall(part)],
     'tool-result': (part) => [...this.finishStep(), this.#addResult(part)],
+    progress: ({ call: toolCallId, text, done, total }) => [
+      { type: 'CUSTOM', name: 'progress', value: { toolCallId, text, done, total } },
+    ],
+    // A value by the name `state` is the whole state that the front-end shares with the agent.
+    data: ({ call: toolCallId, name, key, data }) =>
+      name === 'state'
+        ? [{ type: 'STATE_SNAPSHOT', snapshot: data }]
+        : [{ type: 'CUSTOM', name, value: { toolCallId, ...(key !== undefined && { key }), data } }],
     steering: ({ turn, seq, content }) => {
       const finished = this.finishStep();
       // The front-end already has the message of its own run.

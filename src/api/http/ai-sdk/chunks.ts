@@ -1,5 +1,14 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
-import type { CallPart, ResultPart, SteeringPart, TurnPart, TurnView, Waiting } from '../../client/index.ts';
+import type {
+  CallPart,
+  DataPart,
+  ProgressPart,
+  ResultPart,
+  SteeringPart,
+  TurnPart,
+  TurnView,
+  Waiting,
+} from '../../client/index.ts';
 import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
 
@@ -63,6 +72,8 @@ export class ChunkTable extends PartTable<Chunk> {
     },
     'tool-call': (part) => [...this.enterStep(part.step), ...this.#closeOpen(), this.#addCall(part)],
     'tool-result': (part) => [this.#addResult(part)],
+    progress: (part) => [addProgress(part)],
+    data: (part) => [addData(part)],
     steering: (part) => [addSteering(part)],
     restart: ({ step }) => this.#restart(step),
     wait: ({ waiting }) => this.#addWait(waiting),
@@ -76,6 +87,7 @@ export class ChunkTable extends PartTable<Chunk> {
   /** Adds results and steering messages that the page lacks. It has the other parts of its earlier steps. */
   protected override addKnown(part: TurnPart): Chunk[] {
     if (part.type === 'steering') return [addSteering(part)];
+    if (part.type === 'data') return [addData(part)];
     return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
   }
 
@@ -216,6 +228,20 @@ export class ChunkTable extends PartTable<Chunk> {
     this.isDone = true;
     return [...this.finishStep(), { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
   }
+}
+
+/** A transient chunk reaches `onData` of a page, and is not kept in its messages. */
+function addProgress({ call: toolCallId, text, done, total }: ProgressPart): Chunk {
+  return { type: 'data-progress', id: toolCallId, data: { toolCallId, text, done, total }, transient: true };
+}
+
+function addData({ call, name, key, data }: DataPart): Chunk {
+  return { type: `data-${name}`, id: nameData(call, key), data };
+}
+
+/** Id of a value of a tool on a page, where a value replaces another of the same type and id. */
+export function nameData(call: string, key: string | undefined): string {
+  return key === undefined ? call : `${call}/${key}`;
 }
 
 /** The id is fixed, so that a page that has the part replaces it. */

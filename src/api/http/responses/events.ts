@@ -84,6 +84,8 @@ export class ResponseTable extends PartTable<ResponseEvent> {
       return [...this.enterStep(part.step), ...this.#closeItem()];
     },
     'tool-result': (part) => this.#addResult(part),
+    progress: writeNothing,
+    data: writeNothing,
     steering: writeNothing,
     restart: ({ step }) => this.#restart(step),
     wait: ({ waiting }) => this.#addWait(waiting.for, waiting.calls),
