@@ -58,7 +58,7 @@ export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSiz
       return { ...backoff, nothingBelowTokens: Math.max(nothingBelowTokens, grow(tokens)) };
     case 'no_reason':
     case 'none':
-      // A pass that changed nothing does not count as gainless, and does not reset that count.
+      // A pass that changed nothing neither adds to the count of gainless passes nor resets that count.
       return { ...backoff, nothingBelowTokens };
     case 'no_gain': {
       const gainlessPasses = backoff.gainlessPasses + 1;

@@ -22,7 +22,7 @@ export interface Budget {
   readonly reasons: readonly Reason[];
 }
 
-/** Weight above the budget, by the upper bound of the tokens. Zero if no reason of the pass is a size. */
+/** Weight of the items above the budget, by the upper bound of tokens. Zero for a pass without a token reason. */
 export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
   if (!hasTokenReason(reasons)) return NO_WEIGHT;
   const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
@@ -92,7 +92,7 @@ export interface PlanRequest extends Budget {
   readonly policy: Policy;
   readonly firstUserSeq?: number;
   readonly weigh: Weigh;
-  /** True for a plan that is only shown: no text is shortened or noted, which takes a tenth of the time. */
+  /** True for a plan that is only shown. Such a plan writes no texts, so it takes a tenth of the time. */
   readonly isEstimate?: boolean;
   /** Reader of the evidence, for a caller that plans over the same context again. Default: `readEvidence`. */
   readonly evidence?: (items: readonly ContextItem[]) => Interruptible<ContextEvidence>;

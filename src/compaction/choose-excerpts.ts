@@ -18,10 +18,10 @@ interface ExcerptRequest {
 const REFERENCE_TOKENS = 12;
 /** Maximum characters of a first or last line that counts as a heading. */
 const MAX_EDGE_CHARS = 100;
-/** Each try estimates tokens of fragments, and then counts its excerpts. */
+/** Maximum number of tries. A try chooses fragments by estimated tokens, and then counts the tokens of the excerpts. */
 const MAX_TRIES = 4;
 const GOOD_FILL = 0.95;
-/** Maximum characters of an excerpt, which is counted in one go. Any text of this length takes less than 50 ms. */
+/** Maximum characters of an excerpt. Its tokens are counted without a yield, which takes less than 50 ms. */
 const MAX_EXCERPT_CHARS = 131_072;
 
 /** Keeps headings, last lines, and what the agent most likely needs. @returns excerpts smaller than their item */
@@ -135,7 +135,7 @@ class TakenFragments {
     this.#ledger = ledger;
   }
 
-  /** @returns false if no item owns the fragment, or the message has no room for one more range or for the text */
+  /** @returns false if the owner of the fragment was not chosen, or if the excerpt has no room for the fragment */
   add(index: number, item: ContextItem): boolean {
     const { start, end, owner } = this.#ledger.fragments[index] as Fragment;
     if (this.#taken.has(index)) return true;

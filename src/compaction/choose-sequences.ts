@@ -26,7 +26,7 @@ export function* chooseSequences(request: PlanRequest, layout: Layout): Interrup
   return budget === undefined ? yield* chooseAll(request, layout) : yield* chooseWithin(request, layout, budget);
 }
 
-/** Without a budget, the maximum sizes of summaries follow from their sources alone. */
+/** Chooses sequences for a pass without a budget. The maximum size of a summary then follows only from its source. */
 function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const { eligible, waiting } = yield* findSequences(layout, policy, {
     isTokenBound: hasTokenReason(reasons),
@@ -75,7 +75,7 @@ const UNREAD_SHARE = 0.6;
 /** Share of the room for the last user message, in a hard pass while no turn runs. */
 const READ_USER_SHARE = 0.25;
 
-/** Measures the room for messages. A byte limit may lower it: bytes are converted into tokens of text. */
+/** Measures the room for messages. A byte limit, converted into tokens of text, may lower the room. */
 function measureRoom(
   layout: Layout,
   { limits, overhead, reasons }: Budget,
@@ -113,7 +113,7 @@ function roomOf(budget: number, taken: number): number {
   return Math.max(0, budget - taken);
 }
 
-/** Measures what users' words, summaries and tail could use. The tail could use everything. */
+/** Measures how many tokens users' words, summaries and the tail could use. The tail could use all of them. */
 function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
@@ -129,7 +129,7 @@ function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRu
   return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
 }
 
-/** Measures the same beside a known tail: the messages that stay after and between the sequences. */
+/** Measures what users' words, summaries and messages that stay could use, if tail and sequences are known. */
 function measureBeside(
   { items, groupOf, protections }: Layout,
   policy: CapRules,

@@ -34,7 +34,7 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
   return { ledger, values, fragmentsOf };
 }
 
-/** Keeps the evidence of one context, for memory. Reading 10,000 messages takes about a second. */
+/** Keeps the evidence of only the last context, to save memory. Reading 10,000 messages takes about a second. */
 export function keepLastEvidence(): (items: readonly ContextItem[]) => Interruptible<ContextEvidence> {
   let last = new WeakMap<readonly ContextItem[], ContextEvidence>();
   return function* readKept(items) {

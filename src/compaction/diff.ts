@@ -11,7 +11,7 @@ export interface VersionChange {
   readonly after: Segment['kind'];
 }
 
-/** Finds the differences up to the later `base`. Both versions show all later messages unchanged. */
+/** Finds the differences up to the larger `base` of both versions. After this seq, both show all messages unchanged. */
 export function* diffInSlices(before: Version, after: Version): Interruptible<VersionChange[]> {
   const end = Math.max(before.base, after.base);
   const changes: VersionChange[] = [];

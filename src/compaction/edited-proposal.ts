@@ -6,7 +6,7 @@ import type { Summary, Version } from '../domain/version.ts';
 import { weighVersion } from '../domain/version.ts';
 import { requestTokens } from './budget.ts';
 
-/** `replaces`: key of the summary before the edit. */
+/** A summary whose text a person edited. `replaces`: key of the summary before the edit. */
 export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;

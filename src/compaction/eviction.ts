@@ -6,7 +6,7 @@ interface CutRequest {
   readonly order: readonly number[];
   /** Extent of the eviction that the policy asks for. Absent: only as much as the budget needs is evicted. */
   readonly strategy?: EvictionStrategy;
-  /** Weight above the budget. Zero if the budget is no target. */
+  /** Weight by which the context exceeds the budget. Zero if the pass need not reach a budget. */
   readonly excess: Weight;
   /** Maximum tokens that the strategy may remove, so that enough of the budget stays filled. */
   readonly spareTokens?: number;
@@ -76,7 +76,7 @@ class GroupCut implements Cut {
     for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
   }
 
-  /** @returns false if the excess would not be gone without the group, which then stays out */
+  /** @returns false if the context would exceed the budget with the group, which then stays out */
   putBack(group: number, excess: Weight): boolean {
     const { tokens, bytes } = this.#weightOf(group);
     const left = { tokens: this.weight.tokens - tokens, bytes: this.weight.bytes - bytes };

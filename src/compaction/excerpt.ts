@@ -36,7 +36,7 @@ function writeRanges(text: string, kept: readonly KeptRange[]): string[] {
 
 const JSON_LINE = /^[ \t]*[[{]/m;
 
-/** @returns undefined without JSON to decode, or if a range ends inside a record, as in older versions */
+/** @returns undefined for a text without JSON to decode, or if a range ends inside a record (older context versions) */
 function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefined {
   if (!JSON_LINE.test(text)) return undefined;
   const records = [...readRecords({ part: 'result', text })];

@@ -22,7 +22,7 @@ export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, aft
   return after < before && (isHard || before - after >= minGain * before);
 }
 
-/** True if the settlement keeps the summaries at their maximum size. Others would be paid for in vain (I17). */
+/** True if the settlement would use the summaries even at their maximum size. Unused ones are wasted money (I17). */
 export function* keepsSummaries(
   request: PlanRequest,
   ladder: Ladder,
@@ -49,7 +49,9 @@ function* savesEnough(
   return isEnough(weighSent((yield* settleLargest(request, sequences)).items).tokens);
 }
 
-/** The budget's division assumes that unread messages shrink. Pictures and calls cannot, so a trial decides. */
+/**
+ * The budget's division assumes that unread messages shrink. Pictures and calls cannot, so a trial settlement decides.
+ */
 function* fitsWithSummaries(
   request: PlanRequest,
   { groupWeights, protections }: Layout,

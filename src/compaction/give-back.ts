@@ -18,9 +18,7 @@ function fits(request: PlanRequest, weight: Weight): boolean {
 export class RemovedGroups {
   readonly #removed: RemovedGroup[] = [];
 
-  /**
-   * @param floor messages of the floor when the pass began. As messages are removed, the window reaches older messages
-   */
+  /** @param floor messages of the floor when the pass began. After removals, the last messages reach further back */
   *add(
     { items, groups, groupWeights, droppable }: Layout,
     removed: Iterable<number>,

@@ -9,7 +9,7 @@ const GROUPS_A_SLICE = 512;
 /**
  * Orders groups by the value per token that is lost with them: the value of the terms that no other group shows. Among
  * equals, the oldest comes first, and summaries come last. Each removal makes other copies of its terms more valuable,
- * so a group is weighed again at the top.
+ * so a group is weighed again when it is next in the order.
  */
 export function* orderByWorth(
   layout: Layout,

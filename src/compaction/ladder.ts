@@ -70,7 +70,7 @@ export class Ladder {
   readonly #whole = new Map<ContextItem, ContextItem>();
   readonly #removed = new RemovedGroups();
   #layout: Layout | undefined;
-  /** Floor and inputs of the running turn when the pass began. True for the first user message. */
+  /** Items of the floor and inputs of the running turn at the start of the pass. True: the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
@@ -128,7 +128,7 @@ export class Ladder {
   *descend(strategy?: EvictionStrategy): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
-    // The cut may leave a protected message at the start, which needs a placeholder and may exceed the budget again.
+    // The placeholder before a protected message at the start may make the context exceed the budget again.
     if (this.isOver) yield* this.#evict(undefined);
     if (hasHardReason(this.#request.reasons)) yield* this.#cutFloor();
     if (strategy !== undefined && this.#spareTokens >= 0) return;

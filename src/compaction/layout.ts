@@ -48,7 +48,7 @@ export interface Layout extends Grouping {
 /** Seqs that determine protections. They stay the same while items are removed. */
 export interface Landmarks {
   readonly firstUserSeq?: number | undefined;
-  /** The model has read nothing after this message. */
+  /** Seq of the model's last message. The model has read no later message. */
   readonly lastModelSeq: number;
   readonly inputs: ReadonlySet<number>;
   /** Last message of the start that the policy keeps unchanged for the provider's cache. */
@@ -155,7 +155,7 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
-/** Items of the floor, and inputs of the running turn. True for the first user message. */
+/** Finds items of the floor, and inputs of the running turn. The value is true for the first user message. */
 export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
   const floor = new Map<ContextItem, boolean>();
   for (const [group, protection] of protections.entries()) {

@@ -39,7 +39,7 @@ export function* maskOldResults(
   return chosen.length === 0 ? items : yield* maskWithNotes({ items, callOf, chosen, isEstimate }, weigh);
 }
 
-/** A note names the call, its status, and the names used since. It is stored, so that it never changes (I15). */
+/** A note has the call, its status, and the names that the agent used since. The version stores the note (I15). */
 export function* maskWithNotes(
   { items, callOf, chosen, isEstimate = false }: MaskRequest,
   weigh: Weigh,

@@ -2,7 +2,7 @@ import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import { readParts } from '../domain/parts.ts';
 import type { ContextItem } from '../domain/version.ts';
 
-/** Tokens of a mask for any size and seq. A version can mark a whole stretch as masked without a new count. */
+/** Tokens that every mask without a note counts as, so that a version can mask a whole stretch without a new count. */
 export const MASK_TOKENS = 32;
 
 interface MaskNote {
@@ -21,7 +21,7 @@ export function isMaskable({ message, tokens }: WeighedMessage): boolean {
 export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
   const outcome = note ?? (message.isError === true ? 'failed' : 'done');
   const content = `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]`;
-  // Most results have neither field. Copying them as a whole takes a tenth of the time.
+  // Most results have neither `parts` nor `raw`. Copying all fields of such a result takes a tenth of the time.
   if (message.parts === undefined && message.raw === undefined) return { ...message, content };
   const { parts: _parts, raw: _raw, ...result } = message;
   return { ...result, content };

@@ -7,7 +7,7 @@ import { findLastModelSeq, type Landmarks } from './layout.ts';
 /** Start of a context that stays unchanged in a new version. Providers can read only this start from their cache. */
 export interface KeptPrefix {
   readonly kept: Weight;
-  /** Unchanged start under the cheapest cut of equal size, which removes messages before the retention window. */
+  /** Longest start that could stay if the pass removed as much just before the retention window. */
   readonly cheapest: Weight;
 }
 
@@ -34,7 +34,7 @@ export function findLandmarks(request: PlanRequest): Landmarks {
   return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
 }
 
-/** `budget`: tokens that the messages may have. `inputs`: seqs of the running turn's input messages. */
+/** Finds the end of the start to keep. `budget`: tokens for messages. `inputs`: seqs of the running turn's inputs. */
 export function findPrefixEnd(
   items: readonly ContextItem[],
   {
@@ -44,7 +44,7 @@ export function findPrefixEnd(
   }: { readonly keepPrefix: number; readonly budget: number; readonly inputs?: ReadonlySet<number> },
 ): number {
   if (keepPrefix === 0) return 0;
-  // Some of these messages may be fixed, so their tokens are subtracted first.
+  // Fixed messages may be part of the start, so their tokens are subtracted from the budget first.
   const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
   const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
   const firstOther = items.findIndex(({ message: { role } }) => role !== 'system');

@@ -3,7 +3,8 @@ import type { SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
 /**
- * True if a plan still fits the live version. After a rollback none fits: the provider may have refused its summaries.
+ * True if a plan still fits the live version. After a rollback no plan fits: the provider may have refused its
+ * summaries.
  */
 export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
   if (planned.number === live.number) return true;

@@ -122,7 +122,7 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
  * version does. @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
-  // A version that a worker put back is measured at a head after its base. Its measured size includes log entries.
+  // The measured size of a version that a worker put back includes log entries after its base.
   const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
   if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
   const { measuredAt } = measured;

@@ -56,7 +56,7 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
     const to = isWhole ? segment.to : Math.min(segment.to, range.to);
     const last = joined.at(-1);
-    // Two versions may show the same stretch in one raw segment, and in a segment before and a tail behind the base.
+    // A version may show a stretch as one raw segment, another as a raw segment and unchanged messages after its base.
     if (!isWhole && last?.kind === segment.kind && last.text === '') last.to = to;
     else joined.push({ kind: segment.kind, from, to, text });
   }

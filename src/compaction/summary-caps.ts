@@ -5,7 +5,7 @@ import type { Run } from './sequences.ts';
 
 /** Maximum size of a summary as a share of its source. A larger summary would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
-/** `MAX_SOURCE_SHARE` of a hard pass. With half, a table of 1.1 times its budget filled only half of the budget. */
+/** `MAX_SOURCE_SHARE` of a hard pass. With 0.5, a source of 1.1 times the budget would fill only half of the budget. */
 export const HARD_SOURCE_SHARE = 0.75;
 /** Tokens of the tags around a summary. The policy's cap is for the text inside. */
 const TAG_TOKENS = 36;
@@ -43,7 +43,7 @@ export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
 
-/** Gives each sequence what its source needs, within the two budgets. Without `users`, user messages stay in place. */
+/** Divides both budgets by the needs of the sequences. Without `users`, user messages stay in place. */
 export function capFolds(
   runs: readonly Run[],
   policy: CapRules,

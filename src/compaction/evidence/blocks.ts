@@ -52,7 +52,7 @@ function areRows(lines: readonly string[]): boolean {
   });
 }
 
-/** Line between the names of columns and the rows. */
+/** Line between the header of a table and its rows, such as `---+---`. */
 const RULE = /^[\s|+:=-]+$/;
 const QUOTED = /"(?:[^"]|"")*"/g;
 
@@ -70,7 +70,7 @@ export function isListItem(text: string): boolean {
 const BULLET = /^\s*(?:[-*•+]|\d{1,3}[.)])\s+\S/;
 const PAIR =
   /^\s*(?:[-*•+]\s+)?["'`*]{0,3}([\p{L}_][\p{L}\p{N}_.()/-]{0,40}(?: [\p{L}\p{N}_.()/#-]{1,30}){0,3})["'`*]{0,3}\s?(?:[:：](?![:/])|=(?=\s?[^=>\s(][^(]*$))/u;
-/** Ends of lines of code. Code also has pairs of keys and values. */
+/** End of a line of code. Such a line is no pair, although it may look like `key: value`. */
 const CODE_END = /[;,{([\\]\s*$|\)\s*:\s*$/;
 const MIN_PAIRS = 0.7;
 
@@ -139,11 +139,11 @@ const MAX_PREAMBLE = 4;
 const MIN_RECORDS = 3;
 const BEGINS_RECORD = /\p{N}|^\s*<[\w:-]+(?:\s[^<>]*)?>\s*$/u;
 /**
- * Minimum share of the lines after first lines whose shape recurs. Other texts may repeat their first words by chance.
+ * Minimum share of lines after first lines whose shape is in most records. Other texts repeat first lines by chance.
  */
 const MIN_RECURRENT = 0.7;
 const MAX_CODE_LINES = 0.25;
-/** Maximum share of records without further lines, such as the names of columns. */
+/** Maximum share of records that have only a first line, as the names of columns seem to be. */
 const MAX_EMPTY = 0.2;
 const MAX_CHARS = 200;
 const CODE_ENDS: ReadonlySet<string> = new Set(';{}([\\');
@@ -206,7 +206,7 @@ const INDENT = /^(?:[\s│├└─|+>]|[-*•](?= ))*/u;
 const TAG = /^<\/?[\w:-]+/;
 const KEY = /^["'`*]{0,3}[\p{L}_][\p{L}\p{N}_. -]{0,40}?["'`*]{0,3}\s*(?:[:=|]|->|=>)/u;
 
-/** Lines that say the same of different records have equal shapes: the indentation, and the key or the first word. */
+/** Shape of a line: its indentation, and its key or first word. A field has the same shape in all records. */
 export function shapeOfLine(text: string): string {
   const [indent = ''] = INDENT.exec(text.slice(0, MAX_CHARS)) ?? [];
   const rest = text.slice(indent.length, MAX_CHARS);

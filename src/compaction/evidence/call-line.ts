@@ -7,7 +7,7 @@ const MIN_CHARS = 24;
 const MAX_VALUES = 16;
 const ELLIPSIS = ' …';
 
-/** Writes a call as `name key: value, key: value`. Long values share the room. A lone value has no key. */
+/** Writes a call as `name key: value, key: value`. Long values share the room. A single value has no key. */
 export function briefCall(call: ToolCall, maxChars: number): string {
   const { name } = call;
   const given = listValues(readArguments(call), MAX_VALUES);

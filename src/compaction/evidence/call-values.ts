@@ -20,7 +20,7 @@ export function readArguments({ arguments: given }: Pick<ToolCall, 'arguments'>)
   return value === undefined ? given : value;
 }
 
-/** Lists the values of a call. A command in words becomes one line. No recursion, because of deep nesting. */
+/** Lists the values of a call. A command in words becomes one line. Recursion would fail at deep nesting. */
 export function listValues(root: unknown, limit = Number.POSITIVE_INFINITY): CallValue[] {
   const values: CallValue[] = [];
   const open: { readonly entries: readonly (readonly [string, unknown])[]; next: number }[] = [

@@ -4,7 +4,7 @@ import type { Fragment, Ledger } from './ledger.ts';
 
 export interface CoverageRequest {
   readonly ledger: Ledger;
-  /** Value of each term, by its index. Negative for a term that would only take the room of others. */
+  /** Value of each term, by its index. Negative for a term that is less likely needed than similar terms. */
   readonly values: Float64Array;
   readonly tokens: Float64Array;
   readonly maxTokens: number;
@@ -15,7 +15,7 @@ export interface CoverageRequest {
   /** Returns a fragment that must be chosen with the given fragment, unless it is shown already. Default: its owner. */
   readonly leadOf?: (index: number) => number | undefined;
   /**
-   * True: remaining room is filled with fragments that add no term, because they may say the same of something else.
+   * True: remaining room is filled with fragments that add no term, because they may relate known terms in a new way.
    */
   readonly fillsUp?: boolean;
   readonly mayChoose: (index: number) => boolean;

@@ -25,14 +25,14 @@ export function partTexts({ role, content, toolCalls = [] }: Message): PartText[
   ];
 }
 
-/** A call with more characters gets a line for each value, so that the first line names its target alone. */
+/** A call with more characters gets a line for each value, so that its first line names only the target of the call. */
 const MAX_CALL_LINE_CHARS = 120;
 /** Objects and lists with more characters stay JSON, so that each value stays with the other values of its object. */
 const MAX_FLAT_CHARS = 80;
 /** Names of arguments that say what a call does. The line of the call begins with such a value, even a long one. */
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
-/** The first line says what the call does: its command, the files of a patch, or its first short value. */
+/** Writes a call as text. The first line has its command, the files of its patch, or its first short value. */
 export function renderCall(call: ToolCall): string {
   const given = readArguments(call);
   const entries = isMapping(given) ? Object.entries(given) : [['', given] as const];
@@ -59,7 +59,7 @@ function describeEntry(key: string, value: unknown): string {
   return isFlat ? flat : `${key === '' ? '' : `${key}: `}${JSON.stringify(value)}`;
 }
 
-/** Bounds in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
+/** Sizes of a piece in characters. Pieces are small, so that a value can be kept without its neighbours. */
 interface PieceBounds {
   readonly min: number;
   readonly max: number;

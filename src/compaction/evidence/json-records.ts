@@ -6,7 +6,7 @@ import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_C
 const NESTED_CHARS = 40;
 /** Maximum characters of a string in a record. A longer string is a text of its own. */
 const STRING_CHARS = 160;
-/** Maximum characters of a string with line ends in a record. */
+/** Maximum characters of a string in a record, if the string has line ends. */
 const LINED_CHARS = 80;
 /** Maximum characters of a value that can name an object. */
 const IDENTITY_CHARS = 100;
@@ -31,8 +31,8 @@ interface JsonContext {
 }
 
 /**
- * A small object is one record. A large one becomes a line of its fields, owned by the field that names the object, or
- * by its key. Long strings are decoded and read as texts.
+ * A small object is one record. A large object becomes a line of its fields, owned by the field that names the object,
+ * or by its key. Long strings are decoded and read as texts.
  */
 export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
   new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);
@@ -138,7 +138,7 @@ function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem 
   );
 }
 
-/** Finds the one long string that JSON only frames. Nothing may name the object around it. */
+/** Finds the only long string of a JSON value, such as the output of a tool. No field may name the object around it. */
 function findFramed(text: string, root: JsonNode): JsonNode | undefined {
   if (countTexts(text, root) !== 1) return undefined;
   let node: JsonNode | undefined = root;

@@ -7,7 +7,7 @@ export interface LedgerMeasures {
   readonly charsAfter: Float64Array;
   /** Number of terms in each result, by its message. A repeated term counts once per line. */
   readonly resultTerms: Float64Array;
-  /** Share of the other terms of a term's line that the agent used lately, in its best line. Rare terms weigh more. */
+  /** By term: share of the other terms on its line that the agent used lately, in the line with the largest share. */
   readonly company: Float64Array;
 }
 
@@ -36,7 +36,7 @@ function* readTexts({
   return { charsAfter, resultTerms };
 }
 
-/** Number of last messages in which a use counts as late. */
+/** Number of last messages in which the agent has used a term lately. */
 const LATE_MESSAGES = 6;
 /** Weight of an imagined, unused term in each line, so that a line of two terms counts less than a line of ten. */
 const PRIOR = 0.3;

@@ -11,7 +11,7 @@ export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'l
   readonly message: number;
   readonly part: PartKind;
   readonly partIndex: number;
-  /** Index of the fragment that names what this one belongs to, and is shown with it. −1 without such a fragment. */
+  /** Index of the fragment that names the subject of this fragment and is shown with it. −1 without such a fragment. */
   readonly owner: number;
   /** Terms of the fragment, each once, as indexes of the ledger's terms. */
   readonly terms: readonly number[];
@@ -25,7 +25,7 @@ export interface Term {
   last: number;
   messages: number;
   readonly messagesByPart: Record<PartKind, number>;
-  /** Last message that has the term in this kind of part. −1 without such a message. */
+  /** By kind of part: index of the last message with the term in such a part. −1 without such a message. */
   readonly lastByPart: Record<PartKind, number>;
   occurrences: number;
   /** Occurrences of the term as a key (`name:`, `name=`), and as a value (`: name`, `= name`). */
@@ -46,7 +46,7 @@ export interface Ledger {
 
 /** Characters between two yields. Distinct Chinese characters, the slowest text, take about 5 ms. */
 const SLICE_CHARS = 8_192;
-/** Fixed cost of a message part, in characters. */
+/** Number of characters that take as long to read as the fixed work for a message part. */
 const PART_CHARS = 32;
 
 /** Reads terms and fragments of messages, oldest first. Without `isStaleWanted`, `superseded` stays empty. */

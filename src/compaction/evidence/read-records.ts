@@ -140,7 +140,7 @@ class TextReader {
     return true;
   }
 
-  /** Reads JSON that begins and ends with a line. */
+  /** Reads JSON that begins at the start of a line and ends at the end of a line. */
   #readJson({ start, text }: Line): boolean {
     return JSON_START.test(text) && this.#readJsonAt(start + text.search(/\S/), () => this.#placed);
   }

@@ -16,7 +16,7 @@ export interface TextRecord {
   /** Text of the record, decoded if the record stands in a JSON string. */
   readonly text: string;
   readonly index: number;
-  /** Record that names what this one belongs to: an object's id, a table's header, a paragraph's first sentence. */
+  /** Record that names what this record belongs to: an object's id, a table's header, a paragraph's first sentence. */
   readonly owner: TextRecord | undefined;
   /** Number of the record's line. Records with the same number share a line. */
   readonly line: number;
@@ -89,7 +89,7 @@ export class RecordReader {
     return (this.#found.lines += 1);
   }
 
-  /** Adds a record. Text of ASCII punctuation alone, such as `},`, is dropped. */
+  /** Adds a record. A text that has only ASCII punctuation, such as `},`, is dropped. */
   add(draft: RecordDraft): TextRecord | undefined {
     const record = this.prepare(draft);
     if (EMPTY.test(record.text)) return undefined;
@@ -97,7 +97,10 @@ export class RecordReader {
     return record;
   }
 
-  /** Adds a line as one record, or a long line as sentences that belong to its first. @returns the first record */
+  /**
+   * Adds a line as one record, or a long line as sentences that belong to its first sentence.
+   * @returns the first record
+   */
   addLines(
     { start, end }: { readonly start: number; readonly end: number },
     { owner, depth }: Pick<TextRecord, 'owner' | 'depth'>,

@@ -27,7 +27,7 @@ interface OpenLine {
 /**
  * Reads the lines of a structural summary. A result belongs to the call above it. A line without a mark belongs to the
  * nearest line above with a mark or less indentation. If that line is repeated elsewhere, the first line under it owns
- * the others. If it is repeated with another number, such as `2. row`, the first line under it that has a name does.
+ * the others. If only its number differs, as in `2. row`, the first line under it that has a name owns the others.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
@@ -88,7 +88,7 @@ function ownerUnder(line: OpenLine | undefined): TextRecord | undefined {
 
 interface Repeated {
   readonly texts: ReadonlySet<string>;
-  /** Lines that differ only in numbers, without their numbers. */
+  /** Lines that occur more than once if numbers are ignored, stored without their numbers. */
   readonly forms: ReadonlySet<string>;
 }
 

@@ -12,10 +12,12 @@ interface SeenTerm {
 /** Characters in one unit of distance, about 200 tokens. */
 const CHARS_A_STEP = 700;
 
-/** Features of a term that predict its use, of 70 that were tried. `scripts/fit-use-weights.ts` fits the weights. */
+/**
+ * Features of a term that best predict its use, of 70 tried features. `scripts/fit-use-weights.ts` fits the weights.
+ */
 export const FEATURES = {
   age: ({ term, measures }) => Math.log1p(measures.messages - 1 - term.last),
-  /** Text since the last use of a term that only one message holds. */
+  /** Length of the text after the term, if only one message holds the term. Otherwise 0. */
   distanceIfOnce: ({ term, measures }) =>
     term.messages === 1 ? Math.log1p((measures.charsAfter[term.last] as number) / CHARS_A_STEP) : 0,
   occurrences: ({ term }) => Math.log1p(term.occurrences),

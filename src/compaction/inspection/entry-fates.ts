@@ -56,7 +56,7 @@ function* addVersion(before: readonly EntryFate[], { number, segments }: Version
   return fates;
 }
 
-/** Keeps the older origin where the parent showed it in the same way. `position`: first fate that may overlap. */
+/** Adds a fate. Ranges that the parent showed in the same way keep their origin. `position`: first fate to compare. */
 function pushAttributed(
   fates: EntryFate[],
   fate: EntryFate,

@@ -34,7 +34,9 @@ export interface LineMatches {
 /** Characters between two yields, which take about a millisecond. */
 const SLICE_CHARS = 32_768;
 
-/** Shares of all lines. A word above `COMMON_SHARE` is ignored. One above `FREQUENT_SHARE` is no match alone. */
+/**
+ * Shares of all lines. Words above `COMMON_SHARE` are ignored. Above `FREQUENT_SHARE`, a line needs another query word.
+ */
 const FREQUENT_SHARE = 1 / 32;
 const COMMON_SHARE = 1 / 8;
 const MIN_FREQUENT_LINES = 256;
@@ -46,7 +48,7 @@ interface FoundWord {
   readonly numbers: readonly number[];
   /** Number of the word that is exactly the searched text. −1 if no line has that word. */
   readonly whole: number;
-  /** Sum of the lines of all these words. */
+  /** Sum of the numbers of lines that have the searched text, as a word or inside a longer word. */
   readonly count: number;
   readonly index: number;
 }

@@ -7,7 +7,7 @@ export interface RankedLine {
 interface Bucket {
   readonly score: number;
   readonly lines: RankedLine[];
-  /** Message of the last added line. The next field counts its lines in this bucket. */
+  /** Seq of the message of the last added line. `given` counts the lines of this message in the bucket. */
   seq: number;
   given: number;
 }
@@ -15,7 +15,7 @@ interface Bucket {
 /** Maximum equal lines of one message. More would crowd out lines of other messages. */
 const MAX_EQUAL_LINES = 8;
 const WORD_BITS = 2 ** 24;
-/** Up to this many words, keys have at most 30 bits. */
+/** Maximum number of query words whose two bits each fit into a key of 30 bits. */
 const MAX_SMALL_WORDS = 15;
 
 /** Counts matching lines. Groups them by the query words that they contain, and keeps the newest lines of each group. */

@@ -6,7 +6,7 @@ import { type LinePlace, MessageLines } from './message-lines.ts';
 import type { RecallQuery } from './recall-query.ts';
 import { isWordAcross } from './words.ts';
 
-/** Score of the whole query. It exceeds the score of all single words together, so that exact matches come first. */
+/** Score of an exact match of the whole query. All single words together score less, so exact matches come first. */
 const PHRASE_WEIGHT = 10_000;
 /** Score of an exact path or id whose words are all too short to be searched. */
 const MIN_EXACT_WEIGHT = 1;

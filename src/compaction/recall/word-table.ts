@@ -1,9 +1,11 @@
 import { NumberList } from './number-list.ts';
 
 const FIRST_SLOTS = 1_024;
-/** Words need fewer than 50 tries, unless they were made for equal hashes. Adding these would take seconds. */
+/**
+ * Maximum slots tried for a word. Ordinary words need fewer than 50, words made for equal hashes would take seconds.
+ */
 const MAX_TRIES = 64;
-/** A search after a new word copies the whole last text, because a string cannot be extended. */
+/** Maximum characters of a joined text. A search after a new word copies the last text, so it must be short. */
 const MAX_JOINED_CHARS = 65_536;
 /** End of each word in the joined texts. No word contains this character. */
 const END = '\n';
