@@ -66,7 +66,7 @@ export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);
-  // Added before the call starts, so that the signal's reason wins over the call's own error.
+  // The listener is added before the call starts, so that the signal's reason wins over the call's own error.
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await Promise.race([call(), aborted.promise]);

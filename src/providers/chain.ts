@@ -67,7 +67,7 @@ function soonest(failures: readonly ModelError[]): ModelError {
   return first ?? (failures.at(-1) as ModelError);
 }
 
-/** Has the smallest limits of all models, and `format` only if all models share it. */
+/** Returns the chain's profile: the smallest limit of any model, and `format` only if all models share one. */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

@@ -18,8 +18,8 @@ import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire
 import type { FailedCall } from './provider-errors.ts';
 
 /**
- * The output limit is the window minus turnfold's upper bound of the request, which exceeds the provider's count, but
- * never below the reserved output.
+ * Limits the output to the window minus turnfold's upper bound of the request, but at least to the reserved output. The
+ * bound is larger than the provider's count.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -92,7 +92,7 @@ export function loadSdk<Module, Access>(
       });
     return access;
   };
-  // Each request awaits the SDK, and reports why it failed.
+  // Each request awaits the SDK, and reports why loading failed.
   opened().catch(() => undefined);
   return opened;
 }

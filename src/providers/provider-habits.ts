@@ -100,7 +100,7 @@ export class FormMemory {
     request: Request,
     ask: (request: Request) => Promise<Answer>,
   ): Promise<Answer> {
-    // A gateway may send each attempt to another server, and two servers may teach the opposite.
+    // A gateway may send each attempt to another server, and two servers may ask for opposite forms.
     const lessons = new Set<Lesson>();
     for (let sent = this.#withoutRefused(request); ; ) {
       const habits = this.#habits.current;

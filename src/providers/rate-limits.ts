@@ -5,7 +5,7 @@ export interface ResponseHeaders {
 interface RetryHints {
   readonly headers?: ResponseHeaders | undefined;
   readonly message: string;
-  /** Only then do headers with reset times count. */
+  /** True if a rate limit is why the provider refused. Only then do headers with reset times count. */
   readonly isRateLimit: boolean;
 }
 

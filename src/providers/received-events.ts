@@ -12,7 +12,7 @@ interface SendOptions {
   readonly fetchOptions: { readonly dispatcher: Dispatcher };
 }
 
-/** The client of an SDK, and all else that needs the SDK. */
+/** The client of an SDK, its HTTP dispatcher, and functions that use the SDK's code. */
 export interface SdkAccess<Client, Event> {
   readonly client: Client;
   readonly dispatcher: Dispatcher;
@@ -235,7 +235,7 @@ class ResponseBytes {
     };
   }
 
-  /** Forgets the response before a redirect, whose callbacks may still arrive. */
+  /** Begins a response. A redirect begins another response, and the first one's data must not be taken. */
   #begin(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#isTaken = false;

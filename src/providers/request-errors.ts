@@ -5,13 +5,13 @@ import type { TeachingError } from './provider-habits.ts';
 /** A kind of provider error, with the signs of a failed request of this kind. */
 export interface ErrorRow {
   readonly kind: ModelErrorKind;
-  /** Becomes the error message. */
+  /** Text of the error message. */
   readonly words: string;
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
   readonly texts?: readonly RegExp[];
   readonly states?: (message: string) => boolean;
-  /** Compared first, because they are more specific than code and status. */
+  /** Patterns that are compared first, because they are more specific than code and status. */
   readonly decidingTexts?: readonly RegExp[];
   /** True if the provider refused what the messages say or hold. */
   readonly refusesContents?: true;
@@ -36,7 +36,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       '1261', // z.ai
     ],
     decidingTexts: [
-      // OpenAI and Groq refuse a request above the limit of a minute, so waiting does not help.
+      // OpenAI and Groq refuse a request that alone exceeds the tokens of a minute, so waiting does not help.
       /^(?=[^]*request too large)[^]*(?<!output )tokens per min/i,
     ],
     states: statesOverflow,
@@ -77,7 +77,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
   },
 ];
 
-/** An earlier version of the context would fail in the same way. */
+/** Errors about a setting of the request. A request with an earlier context would fail in the same way. */
 export const SETTING_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
@@ -100,7 +100,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /auto" tool choice requires/i, // vLLM
       /tools param requires --jinja/i, // llama.cpp
       /only supports single tool-calls at once/i,
-      /^(?=[^]*request too large)[^]*output tokens per min/i, // Groq: the output limit is above the limit of a minute
+      /^(?=[^]*request too large)[^]*output tokens per min/i, // Groq: the output limit exceeds the tokens of a minute
     ],
     states: statesOutputCap,
     texts: [

@@ -43,7 +43,7 @@ export type AiSdkSettings = Pick<
 
 export interface AiSdkModelOptions {
   /**
-   * Properties of the model. The catalogue has those that are absent. A model without a catalogue entry needs
+   * Properties of the model. Absent properties come from the catalogue. A model without a catalogue entry needs
    * `windowTokens` and `outputCapTokens`.
    */
   readonly profile?: Partial<Omit<ModelProfile, 'id' | 'format' | 'renderOptions'>>;
@@ -95,12 +95,12 @@ function checkModel(model: unknown): void {
   );
 }
 
-/** For an unknown tokenizer: the factor of Claude, whose counts differ most. */
+/** Upper bound factor for an unknown tokenizer: that of Claude, whose counts differ most from turnfold's. */
 const UNKNOWN_FACTOR = 1.35;
 
 /**
- * The id names the provider, because the same model elsewhere must not get these answers back. Without a known wire
- * format, new versions of a context are checked by the rules of every format.
+ * The profile's id names the provider, because the same model at another provider must not get this provider's items.
+ * Without a known wire format, new versions of a context are checked by the rules of every format.
  */
 function readProfile(
   { provider, modelId }: AiSdkLanguageModel,
@@ -149,7 +149,7 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
   return toModelAnswer(answer, { format: 'ai-sdk', id: profile.id }, { version, prefix, nextCallAt }, usage);
 }
 
-/** The cast is safe: `writePromptInSlices` wrote the parts in which the two versions differ. */
+/** The cast is safe: `writePromptInSlices` wrote the parts in which versions 3 and 4 of the specification differ. */
 async function openStream(
   model: AiSdkLanguageModel,
   sent: LanguageModelV4CallOptions,

@@ -7,7 +7,7 @@ import type { PieceListeners } from '../answer-stream.ts';
 import { brokenOff, exceededWindow } from '../provider-errors.ts';
 import { isAgentCall, textOfItems } from './content-items.ts';
 
-/** An answer whose items are parts with the provider's metadata, in the form of a later prompt. */
+/** An answer whose items are parts with the provider's metadata, in the form in which later prompts have them. */
 interface AiSdkAnswer extends AnswerParts {
   readonly usage: ModelUsage | undefined;
 }
@@ -41,7 +41,7 @@ interface OpenBlock {
 class AnswerReader {
   readonly #listeners: PieceListeners;
   readonly #items: object[] = [];
-  /** By type and id, because a text and a reasoning may have the same id. */
+  /** Unfinished parts by type and id, because a text and a reasoning may have the same id. */
   readonly #open = new Map<string, OpenBlock>();
   /** Ids of the calls that turnfold runs, in the order of their start. */
   readonly #calls: string[] = [];
@@ -154,7 +154,8 @@ function writeProviderResult(part: Extract<LanguageModelV4StreamPart, { type: 't
 
 function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUsage | undefined): AiSdkAnswer['end'] {
   const paid = usage && { usage };
-  // A broken stream has `interrupted` in version 4. In version 3, it has `other` without a reason by the provider.
+  // A broken stream ends with `interrupted` in version 4 of the specification. In version 3, a broken stream ends with
+  // `other`, without a reason by the provider.
   const isBroken = reason?.unified === 'interrupted' || (reason?.unified === 'other' && reason.raw === undefined);
   if (reason === undefined || isBroken) throw brokenOff(paid);
   if (reason.raw === 'model_context_window_exceeded') throw exceededWindow(reason.raw, paid);

@@ -34,7 +34,7 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
     const options = readOptions(item, isReasoned);
     if (isAgentCall(item)) return writeCall(calls[call++] as WireCall, options);
     const { providerOptions: _, ...rest } = item;
-    // The package of a provider accepts the parts that it wrote.
+    // The cast is safe: the provider's package wrote this part itself.
     return { ...rest, ...(options && { providerOptions: options }) } as unknown as AssistantPart;
   });
 }
@@ -48,7 +48,7 @@ function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));
 }
 
-/** An item of OpenAI's Responses API may have its id only after its reasoning (wire rule R3). */
+/** OpenAI's Responses API accepts the id of an item only if the item's reasoning comes before (wire rule R3). */
 function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOptions | undefined {
   const options = item['providerOptions'] as SharedV4ProviderOptions | undefined;
   if (options === undefined || isReasoned) return options;

@@ -196,7 +196,7 @@ function markPrefixes(
   );
 }
 
-/** Claude gets user messages after results in the message of the results, so they do not end a tool loop. */
+/** User messages after tool results do not end a tool loop, because Claude gets both in one message. */
 function findLacking(items: readonly ArrangedItem[]): LackingThinking {
   const isBehindAnswer = (index: number): boolean => (items[index - 1]?.kind ?? 'assistant') === 'assistant';
   const start = items.findLastIndex(({ kind }, index) => kind === 'user' && isBehindAnswer(index));

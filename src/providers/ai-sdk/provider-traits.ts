@@ -17,7 +17,7 @@ export interface ProviderTraits {
   readonly thinkingOptions?: string;
 }
 
-/** By the provider's name, because gateways and custom packages use the names of other providers. */
+/** Matches parts of both names, because the names of gateways and custom packages contain those of other providers. */
 export function traitsOf({
   provider,
   modelId,

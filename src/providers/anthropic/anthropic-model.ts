@@ -140,7 +140,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Asks the API to compact the request that `generate` would send. The equal start uses the provider's prompt cache. */
+/** Sends the request of `generate` for compaction. Its start is the same, so the provider's prompt cache applies. */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { profile, options } = caller;
   const { client, classify } = await caller.access();
@@ -158,7 +158,7 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
-/** Newer models refuse an assistant message at the end (wire rule X4), and the documentation excepts no compaction. */
+/** Newer models refuse an assistant message at the end (wire rule X4). The documentation excepts no compaction. */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }

@@ -13,7 +13,7 @@ interface StreamListeners extends Partial<PieceListeners> {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
-/** Before any count arrives. `checkUsage` drops usage that is not a number. */
+/** Usage until the first count arrives. `checkUsage` drops usage that is not a number. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**

@@ -6,7 +6,7 @@ import data from './models.json' with { type: 'json' };
 /** Model profiles by `provider/model`. Add profiles with `extendCatalogue`. */
 export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
 
-/** Models of the provider are called through Chat Completions. */
+/** A provider whose models are called through the Chat Completions API. */
 interface CatalogueProvider {
   readonly baseUrl: string;
   /** Environment variable with the API key. */

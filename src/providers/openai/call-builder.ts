@@ -77,8 +77,9 @@ export class CallBuilder {
 }
 
 /**
- * True if a piece with a name starts a new call, although its number or place continues a call. Then it has another id,
- * the chunk already had a piece of that call, or that call's arguments are complete. `{}` may be a prefix by a gateway.
+ * True if a piece with a name starts a new call, although its number or place continues a call. Signs are another id,
+ * an earlier piece of that call in the chunk, or complete arguments of that call. Arguments `{}` may be a prefix that a
+ * gateway sends.
  */
 function startsOther({ name, id, text }: Piece, call: OpenCall, touched: ReadonlySet<OpenCall>): boolean {
   if (name === '') return false;

@@ -124,7 +124,7 @@ const WINDOW_END = /^(?:model_)?context_(?:window|length)_exceeded$/i;
 /** Finish reasons of OpenRouter, z.ai, DeepSeek, SGLang and vLLM, and Gemini that mean a failed answer. */
 const FAILED_END = /^(?:error|network_error|insufficient_system_resource|abort)$|malformed_(?:function|tool)_call/i;
 
-/** Share of the window from which an answer without text was cut off because the request fills the window. */
+/** Share of the window that a request must fill, so that an answer without text counts as cut off by the window. */
 const FULL = 0.98;
 
 interface ChatEnd {

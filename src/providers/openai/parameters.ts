@@ -116,13 +116,13 @@ function findChoice({ toolChoice }: ModelOptions, request: ModelRequest): ModelO
   return isForced(toolChoice) && !holdsFor(toolChoice, request) ? undefined : toolChoice;
 }
 
-/** Route a request to servers that have its start in their cache, and name the responsible user. */
+/** Fields by which OpenAI routes a request to a server with its start in the cache, and knows the responsible user. */
 interface RequestHints {
   readonly prompt_cache_key?: string;
   readonly safety_identifier?: string;
 }
 
-/** Other servers than OpenAI's may refuse fields that they do not know. */
+/** Writes nothing for other servers than OpenAI's, because they may refuse fields that they do not know. */
 export function writeHints(
   { cache, safetyIdentifier }: Pick<ModelRequest, 'cache' | 'safetyIdentifier'>,
   isOpenAi: boolean,

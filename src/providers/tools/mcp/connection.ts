@@ -42,7 +42,7 @@ export type McpServerAddress = McpCommand | McpAddress;
 
 /** The SDK would end a request after a minute. The signal has the turn's deadline. */
 const NEVER_MS = 2_147_483_647;
-/** A server that does not answer the first request in this time uses an older version of the protocol. */
+/** A server that does not answer the first request within this time counts as one of an older protocol version. */
 const PROBE_MS = 3_000;
 
 /** The server was unreachable or forgot the session. */
@@ -63,7 +63,7 @@ interface McpCall {
   readonly signal: AbortSignal;
 }
 
-/** Opens at the first use, and again after a loss. Owns the client, and the process of a command. */
+/** A connection that opens at its first use, and again after a loss. Owns the client, and the process of a command. */
 export class McpConnection {
   readonly #address: McpServerAddress;
   readonly #connectTimeoutMs: number;
@@ -155,7 +155,7 @@ function openTransport(address: McpServerAddress): Transport {
   });
 }
 
-/** Code for calls whose stream ended without their answer, from the range of the protocol for implementations. */
+/** Error code of a call whose stream ended without an answer. The protocol reserves its range for implementations. */
 const STREAM_LOST = -32_097;
 
 /**
@@ -167,7 +167,7 @@ class WatchedHttpTransport extends StreamableHTTPClientTransport {
       options?.onRequestStreamEnd?.();
       if (!('method' in message && 'id' in message)) return;
       const error = { code: STREAM_LOST, message: 'the server ended the connection without an answer' };
-      // Sent later, so that an answer before the end of its stream is read first. The client ignores a second answer.
+      // The error waits, so that an answer before the stream's end is read first. The client ignores a second answer.
       setImmediate(() => this.onmessage?.({ jsonrpc: '2.0', id: message.id, error }));
     };
     const watched = { ...options, onRequestStreamEnd } as Parameters<StreamableHTTPClientTransport['send']>[1];
