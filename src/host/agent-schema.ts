@@ -94,6 +94,14 @@ const agentSchema = z.looseObject({
     .optional(),
   loadContent: functionSchema.optional(),
   answer: z.custom<unknown>(isSchema, 'expected a schema object of zod 4, such as z.object({…})').optional(),
+  accepts: z
+    .strictObject({
+      tools: z.boolean().optional(),
+      instructions: z.boolean().optional(),
+      answer: z.boolean().optional(),
+      parts: z.boolean().optional(),
+    })
+    .optional(),
 });
 
 const NAME_CHARACTERS = 200;
@@ -148,7 +156,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
 /** Field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
-  const { safetyIdentifier, answer } = agent;
+  const { safetyIdentifier, answer, accepts } = agent;
   const loadContent = agent.loadContent?.bind(agent);
   return {
     name,
@@ -163,6 +171,7 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     ...(recall !== undefined && { recall }),
     ...(safetyIdentifier !== undefined && { safetyIdentifier }),
     ...(answer !== undefined && { answer }),
+    ...(accepts !== undefined && { accepts }),
     ...(loadContent !== undefined && { loadContent }),
   };
 }

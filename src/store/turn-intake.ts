@@ -36,6 +36,8 @@ export interface AcceptRequest {
   readonly maxQueuedTurns: number;
   readonly traceParent?: TraceParent | undefined;
   readonly context?: string | undefined;
+  /** Tools, instructions and settings of this turn alone, as JSON. A redrive takes those of its failed turn. */
+  readonly own?: string | undefined;
   /** Failed turn of this conversation whose input this turn repeats. */
   readonly redriveOf?: string;
   /** Action if the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
@@ -60,6 +62,7 @@ export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknow
     original: request.redriveOf,
     traceParent: request.traceParent,
     context: request.context,
+    own: request.own,
     onBusy: request.onBusy ?? 'enqueue',
     retentionMs: TURN_LIMITS.turnRetentionMs,
     closing: CLOSING_ARGUMENT,

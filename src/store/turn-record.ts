@@ -49,6 +49,8 @@ export interface ClaimedTurn {
   readonly earlier?: readonly Message[];
   readonly conversation: ConversationState;
   readonly hasContext?: true;
+  /** The turn brings tools, instructions or settings of its own. */
+  readonly hasOwn?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
    * The wait that ends with this claim, and the number of steps when the wait started. `isFulfilled` is false if the
@@ -70,6 +72,8 @@ export interface ClaimedTurn {
  * - dueAt        time at which a scheduled turn is to run
  * - sweeps       sweeps while the turn is scheduled
  * - hasContext   until settled, if the caller gave a context, which lies in `txt:` as `c:<turn>`
+ * - hasOwn       until settled, if the turn brings its own tools, instructions or settings, which lie in `txt:` as
+ *   `o:<turn>`
  * - putOff       time before which no worker claims the turn, set when a worker gave it back with a delay
  * - firstOwner   owner of the first claim since the turn was accepted or last suspended, until settled
  * - trace        trace span of the caller
@@ -110,6 +114,7 @@ export interface ClaimedTurn {
  * - answerSeq    seq of the answer, and the reason if the answer is incomplete, or `json` if it matches a schema
  * - stoppedSeq   seq of the text that a canceled turn had streamed
  * - failure      the error as JSON
+ * - own          of a failed turn, its own tools, instructions and settings as JSON, for a redrive
  * - canceledBy   wake that the cancel recorded, for a repeated call
  */
 export function decodeClaimedTurn(
@@ -137,6 +142,7 @@ export function decodeClaimedTurn(
     ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
     conversation: state,
     ...(turn.has('hasContext') && { hasContext: true as const }),
+    ...(turn.has('hasOwn') && { hasOwn: true as const }),
     steps: new Map(
       turn.withPrefix('s:').map(([key, record]) => [key, decodeStep(turn, { key, record, head: state.head })]),
     ),

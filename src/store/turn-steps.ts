@@ -89,7 +89,6 @@ export function outcomeArgs(outcome: StepOutcome) {
  * Fields of `txt:<id>`: the context of a turn, and the last system prompt, which stands behind the id of its turn and a
  * line break.
  */
-const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
 export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
@@ -102,12 +101,14 @@ export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: strin
 
 export interface Briefing {
   readonly context?: string;
+  /** Tools, instructions and settings of this turn alone, as JSON. */
+  readonly own?: string;
   /** System prompt that a function of the agent wrote for this turn. */
   readonly system?: string;
 }
 
 /**
- * Reads context and prompt of a turn. No script is needed, because only the turn at the head of the mailbox writes
+ * Reads what the caller gave for a turn, and the prompt of the turn. No script is needed, because only the turn at the head of the mailbox writes
  * these texts.
  */
 export async function readBriefing(
@@ -117,10 +118,11 @@ export async function readBriefing(
   turn: string,
 ): Promise<Briefing> {
   const key = keyspace.key(conversation, 'txt');
-  const [context, kept] = await callStore(() => redis.hmget(key, contextField(turn), SYSTEM));
+  const [context, own, kept] = await callStore(() => redis.hmget(key, `c:${turn}`, `o:${turn}`, SYSTEM));
   const isOfTurn = typeof kept === 'string' && kept.startsWith(`${turn}\n`);
   return {
     ...(typeof context === 'string' && { context }),
+    ...(typeof own === 'string' && { own }),
     ...(isOfTurn && { system: kept.slice(turn.length + 1) }),
   };
 }

@@ -11,6 +11,7 @@ import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema
 import { type RequestFacts, readFacts } from '../domain/request-facts.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import { describeThrown } from '../domain/thrown.ts';
+import { LEGAL_TOOL_NAME, NOT_AT_THE_TOP } from '../domain/turn-own.ts';
 import type { ContextReader } from '../store/contexts.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../wire/tokens/picture-tokens.ts';
@@ -204,11 +205,6 @@ export async function prepareAsLastTurn(
   return system === undefined ? prepared : await prepared.withSystem(system);
 }
 
-const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-
-/** Most providers refuse a request if a tool's schema has such a keyword at its top level. */
-const NOT_AT_THE_TOP = ['oneOf', 'anyOf', 'allOf', 'not', 'enum'];
-
 /**
  * Checks names and number of the tools. Names are sent unchanged, because the model calls a tool by its name.
  * @throws invalid_config for an illegal or duplicate name, and for more tools than the provider accepts
@@ -241,7 +237,7 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
   if (hasRecall && name === RECALL)
     return `the built-in recall tool already has the name "${RECALL}". Rename this tool`;
   if (names.has(name)) return 'another tool of this agent has the same name. Rename one of them';
-  return LEGAL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
+  return LEGAL_TOOL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
 }
 
 /**

@@ -3,6 +3,7 @@ import { nameConversation } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { writeTurnContext } from '../../domain/turn-context.ts';
+import { writeTurnOwn } from '../../domain/turn-own.ts';
 import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
 import type { TurnIntake } from '../../store/turns.ts';
 import type { Methods } from '../contract/client.ts';
@@ -81,6 +82,7 @@ async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<Pr
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
     payloadHash: hashPayload([agent, { ...rest, context }]),
     context,
+    own: writeTurnOwn(rest),
     metadata: rest.metadata,
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,

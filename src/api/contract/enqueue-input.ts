@@ -5,6 +5,7 @@ import { jsonSchema } from '../../domain/message.ts';
 import { encodeBytes, readParts } from '../../domain/parts.ts';
 import { metadataSchema, ON_BUSY_VALUES, type OnBusy, type TurnMetadata } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
+import { type TurnOwn, turnOwnFields } from '../../domain/turn-own.ts';
 import { conversationFields } from './names.ts';
 
 /** Providers accept fewer images and files in one request. */
@@ -86,6 +87,7 @@ export const enqueueSchema = z
       .unknown()
       .optional()
       .describe("JSON object of at most 16 KiB for the agent's tools and system prompt. The model never sees it."),
+    ...turnOwnFields,
     metadata: metadataSchema.optional().describe('Names and values that are shown with the turn. No model reads them.'),
     delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional().describe('Time until the turn may start, in ms.'),
     priority: z
@@ -148,7 +150,10 @@ const MOST_TURNS = 500;
 /** Turns are checked one by one, so that an invalid turn does not stop the others. */
 export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 
-export interface EnqueueInput {
+/**
+ * A turn that steers goes into the running turn, which keeps its own tools, instructions and form of the answer.
+ */
+export interface EnqueueInput extends TurnOwn {
   readonly conversation: string;
   readonly tenant?: string | undefined;
   /** Name of the agent that answers. Every turn of a conversation has the same agent. */

@@ -3,9 +3,9 @@
 -- `input` and `closing`, the result for open tool calls, have a line with tokens and bytes before the JSON. `original`:
 -- the failed turn that this turn repeats. `busyTurn`: the turn for which `onBusy` is meant, '' for any.
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
+-- {'other_owner'} | {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @args turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, traceParent, context, onBusy,
---   retentionMs, closing, caps, busyTurn, metadata
+--   retentionMs, closing, caps, busyTurn, metadata, own, ownedBy, title
 -- @include wake
 -- @include create
 -- @include index
@@ -18,7 +18,7 @@ if known_hash then
   -- If the first reply was lost, the caller never added the wake to the queue, and must add it now.
   return { 'known', state, state == 'queued' and value_of(record, 'wake') == wake and 1 or 0 }
 end
-local refusal, known_agent = find_refusal(is_gone, agent)
+local refusal, known_agent, owner = find_refusal(is_gone, agent)
 if refusal then return refusal end
 if original ~= '' then
   local original_state = not is_gone and redis.call('HGET', turnPrefix .. original, 'state') or ''
@@ -45,6 +45,7 @@ if is_due and queued > 0 and (onBusy == 'steer' or onBusy == 'interrupt' or onBu
 end
 if is_due and others >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 if not known_agent then create_conversation(is_gone, schema, agent) end
+touch_conversation(owner or ownedBy)
 
 -- The input is no field of the turn's hash. A value over 64 bytes would end the compact encoding of that hash (712
 -- bytes a turn, not 310).
@@ -59,8 +60,13 @@ if context ~= '' then
   redis.call('HSET', txt, 'c:' .. turn, context)
 end
 if original ~= '' then
+  own = redis.call('HGET', turnPrefix .. original, 'own') or ''
   redis.call('HSET', key, 'redriveOf', original)
   redis.call('HSET', turnPrefix .. original, 'redrivenAs', turn)
+end
+if own ~= '' then
+  redis.call('HSET', key, 'hasOwn', 1)
+  redis.call('HSET', txt, 'o:' .. turn, own)
 end
 index_key('t:' .. turn)
 if is_due then return { 'accepted', 'queued', add_turn(turn, wake) } end

@@ -7,8 +7,8 @@ local conversation, head_turn, steered_turns, next_turn
 local TURN_NUMBERS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',
   'suspended', 'waitOpen' }
 -- Fields of a turn that most scripts read.
-local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', 'firstOwner', 'waitStep', 'steeredInto',
-  unpack(TURN_NUMBERS) }
+local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'hasOwn', 'acceptedAt', 'firstOwner', 'waitStep',
+  'steeredInto', unpack(TURN_NUMBERS) }
 local turns = {}
 
 -- Reads a turn, and checks its numbers, because a script may write before it reads the others of its fields.

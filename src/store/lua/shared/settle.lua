@@ -27,15 +27,15 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   -- After a failover the clock may go back, but settlement times must never decrease.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(value_of(hash, 'acceptedAt') or '') or 0))
   if not value_of(hash, 'inputSeq') then redis.call('HDEL', txt, 'i:' .. turn) end
-  if value_of(hash, 'hasContext') then redis.call('HDEL', txt, 'c:' .. turn) end
-  drop(hash, 'firstOwner', 'streamed', 'hasContext')
-  -- Only a suspended turn has such fields. The names of the answers stay, so that a repeated answer is recognized.
+  if value_of(hash, 'hasContext') or value_of(hash, 'hasOwn') then
+    -- @include given
+    erase_given(turn, hash, state)
+  end
+  drop(hash, 'firstOwner', 'streamed')
   if value_of(hash, 'suspended') then
     -- @include shard-lists
-    for _, name in ipairs(redis.call('HKEYS', hash.key)) do
-      if string.find(name, '^suspended') or string.find(name, '^wait') then drop(hash, name) end
-      if string.find(name, '^a:') then put(hash, name, '') end
-    end
+    -- @include waits
+    forget_waits(hash)
     forget_waiting(turn)
   end
   stage(record, 'last', state .. ' ' .. at)

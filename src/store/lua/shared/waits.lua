@@ -38,3 +38,11 @@ local function count_steps(key)
   end
   return steps
 end
+
+-- Removes the fields of all waits. The names of the answers stay, so that a repeated answer is recognized.
+local function forget_waits(hash)
+  for _, name in ipairs(redis.call('HKEYS', hash.key)) do
+    if string.find(name, '^suspended') or string.find(name, '^wait') then drop(hash, name) end
+    if string.find(name, '^a:') then put(hash, name, '') end
+  end
+end
