@@ -76,7 +76,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
   );
 }
 
-/** Counts the provider's tokens for what it wrote, and turnfold's tokens for the messages that it kept. */
+/** Tokens of a compaction: the provider's count of items that it wrote, turnfold's count of messages that it kept. */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
   const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));

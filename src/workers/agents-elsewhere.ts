@@ -6,7 +6,7 @@ import type { PreparedAgents } from './prepared-agent.ts';
 /** Least delay in ms of work that another worker can take. Each delivery gets a random delay of up to twice this. */
 const SERVED_MS = 100;
 const MISSING_MS = 2_000;
-/** ms between two deliveries of such work. So 5,000 turns without a suitable worker cost 50 claims a second. */
+/** ms between two deliveries of work for other workers. So 5,000 such turns cost 50 claims a second. */
 const SPACING_MS = 20;
 const ANSWER_MS = 500;
 

@@ -9,7 +9,7 @@ import type { Timers } from './timers.ts';
 
 /** ms for which this process uses its last reading of the limited gates. A reading is one small command. */
 const LOOK_MS = 1_000;
-/** ms after which a call stops waiting for that reading and passes. */
+/** ms after which a call stops waiting for a reading of the limited gates, and passes. */
 const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
 /** ms that a model call may wait in its worker for the provider's limit. Meanwhile it blocks a slot of the worker. */
@@ -58,7 +58,7 @@ export class Gates {
 
   /** @param waiter the turn or summary that makes the calls, one at a time */
   gateFor(waiter: string): ModelGate {
-    /** Gates at which this turn or summary waits. It leaves them when another model of its agent's list is called. */
+    /** Gates at which this turn or summary waits. The waiter leaves a gate when it calls another model. */
     const held = new Set<string>();
     return {
       pass: async (model, request, call) => {

@@ -11,7 +11,7 @@ const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
  * ms of contact with Redis before this process may report others as gone. After an outage, workers retry once a second.
  */
 const CONTACT_MS = 2_000;
-/** The same time after a short interruption: other workers connect again within 0.4 s and renew their keys at once. */
+/** `CONTACT_MS` after a short interruption: other workers connect again within 0.4 s and renew their keys at once. */
 const SHORT_CONTACT_MS = 1_000;
 /** ms for which a stop waits to remove the entry. After a failure, another worker reports this worker as lost. */
 const END_WITHIN_MS = 1_000;
@@ -92,7 +92,7 @@ export class Presence {
       const interruptedMs = now - this.#renewedAt;
       const wasLong = interruptedMs > INTERRUPTED_AFTER_MS;
       if (isConnectedAgain || wasLong) {
-        // An interruption soon after an outage must not shorten the time that the outage needs.
+        // A short interruption soon after an outage must not end the longer wait for that outage.
         this.#judgesFrom = Math.max(this.#judgesFrom, now + (wasLong ? CONTACT_MS : SHORT_CONTACT_MS));
         const contactMs = Math.min(LOST_AFTER_MS, this.#renewedAt - this.#inContactSince);
         this.#inContactSince = now - Math.max(0, contactMs - interruptedMs);

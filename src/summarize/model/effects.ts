@@ -10,7 +10,7 @@ interface MadeCall {
   readonly call: ToolCall;
   count: number;
   position: number;
-  /** Result of the last of these calls. Absent while that call is open. */
+  /** Result of the last of `count` equal calls. Absent while that call is open. */
   result?: Message | undefined;
 }
 

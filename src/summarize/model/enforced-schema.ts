@@ -31,7 +31,7 @@ function mayRefuseSchema(error: unknown): boolean {
   return isModelError(error, 'invalid') || (isModelError(error) && readSafely(error, 'refusesSettings') === true);
 }
 
-/** A chain that is asked again asks its models in the same order. The first ones that it passes over were reported. */
+/** Reports each passed-over model once, although a chain that is asked again passes over the same models first. */
 class PassedOverReports {
   readonly #report: ModelRequest['onPassedOver'];
   #reported = 0;

@@ -25,7 +25,7 @@ interface EvidenceRequest {
 const MAX_TERMS = 4;
 const MARK_TOKENS = 3;
 const TOKENS_A_BYTE = 0.28;
-/** Factor by which the first choice exceeds the room, because its tokens are estimated. Exact counts then decide. */
+/** Factor by which the first choice exceeds the limit, because its tokens are estimated. Exact counts then decide. */
 const SPARE = 1.3;
 
 /** Chooses lines of the log that the agent will most likely use again. Code copies the lines, so they are exact. */
@@ -59,7 +59,7 @@ export class Evidence {
     return new Evidence(counter, request, ledger, values);
   }
 
-  /** Each line has a valuable term that neither `said` nor another chosen line has. @returns in the order of the log */
+  /** Each chosen line has a valuable term of its own that `said` lacks. @returns in the order of the log */
   async choose(request: EvidenceRequest): Promise<string[]> {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];

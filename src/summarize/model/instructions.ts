@@ -17,7 +17,7 @@ export interface SummaryTask {
   readonly maxTokens: number;
 }
 
-/** Words per token. Models obey word limits better. An English word has about 1.3 tokens, others have more. */
+/** Words per token. Models obey limits in words better. An English word has about 1.3 tokens, others have more. */
 const WORDS_A_TOKEN = 0.6;
 
 const ROLE = [

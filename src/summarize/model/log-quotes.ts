@@ -70,7 +70,7 @@ export class LogQuotes {
     return `${message}.${partIndex}`;
   }
 
-  /** Writes records of one place in a line, with their owners. Words of a person are quoted with their surroundings. */
+  /** Writes records of a message in one line, with owners. Words of a person are quoted with their surroundings. */
   write(...indexes: readonly [number, ...number[]]): string {
     const { message } = this.#fragment(indexes[0]);
     const speaker = this.speakerOf(indexes[0]);

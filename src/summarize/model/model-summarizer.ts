@@ -33,7 +33,7 @@ const MIN_TOKENS = 100;
 const MAX_USER_REQUEST_TOKENS = 1_000;
 /** Maximum share of a summary for the list of calls and outcomes. */
 const EFFECTS_SHARE = 0.25;
-/** Minimum share of the rest for lines of the log, if the model's sections lost something. */
+/** Minimum share of the remaining tokens for lines of the log, if the model's sections lost something. */
 const LINES_SHARE = 0.25;
 const HEADING_TOKENS = 8;
 /** How often the input is halved while the provider refuses it as too large. */

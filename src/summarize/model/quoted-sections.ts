@@ -21,18 +21,18 @@ import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './section
 
 export type QuotedSections = ReadonlyMap<Section, readonly string[]>;
 
-/** Minimum share of a sentence's weight in the record that it quotes. */
+/** A record is quoted for a sentence if it has at least this share of the sentence's weight. */
 const MIN_SHARE = 0.5;
-/** Share of the best record's weight with which a record that the section may hold is preferred. */
+/** A record that the section may hold is preferred to the best record from this share of the best weight on. */
 const NEAR_SHARE = 0.8;
-/** Minimum share of a sentence's weight that a further record of the message adds. */
+/** A further record of the same message is quoted if it adds at least this share of the sentence's weight. */
 const MIN_ADDED = 0.25;
 const MAX_RECORDS = 3;
 /** Maximum records in a line. A longer line may not fit into its section. */
 const MAX_TOGETHER = 4;
 /** Sections that are filled first, because each record is quoted only once. */
 const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
-/** Section for words of the agent that the asked section may not hold. */
+/** Section for the agent's words if the section of the model's choice may not hold words of the agent. */
 const OTHERS: Section = 'facts';
 
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Interruptible<QuotedSections> {

@@ -47,9 +47,9 @@ const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
 const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
-/** Larger earlier summaries are ignored, and the original messages are read again. */
+/** Share of a call's input. Larger earlier summaries are ignored, and the original messages are read again. */
 const MAX_EARLIER_SHARE = 0.25;
-/** Tokens of a cached request, by those of its messages. An expired cache multiplies the price by this factor. */
+/** Tokens of a cached request per token to summarize. An expired cache multiplies the price by this factor. */
 const MAX_PREFIX_FACTOR = 2;
 
 /**
@@ -228,7 +228,7 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** Removes the sections that code writes again from all calls. */
+/** Removes the sections that code writes. Code writes them again, from the calls of the whole range. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   const sections = readSections(text);
   return { text: sections.size === 0 ? text : renderSections(sections), covers };

@@ -97,7 +97,7 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/** Fits sections into a size. They take turns by their tokens, so that one long list does not displace the others. */
+/** Fits sections into a size. The smallest section gets the next line, so that no long list displaces the others. */
 export function fitSections(
   counter: Pick<TokenCounter, 'countSync'>,
   sections: ReadonlyMap<Section, readonly string[]>,

@@ -36,7 +36,7 @@ function refuse(why: string): ReadAnswer {
   return { status: 'refused', why };
 }
 
-/** Reads the quotes of each section. A section may hold texts, numbers, or objects with one. */
+/** Reads the quotes of each section. Models write quotes as texts, as numbers, or within objects. */
 function readLists(text: string): Sections {
   const object = readJsonText(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
   if (!isMapping(object)) return readBrokenLists(text);
@@ -54,7 +54,7 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
 }
 
-/** Matches a JSON string, and the colon after a key. Matching to the end of the text, too, keeps the time linear. */
+/** Matches a JSON string, and the colon after a key. An unclosed string matches to the end, for linear time. */
 const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)(?:"(\s*:)?|\\?$)/gs;
 
 /**

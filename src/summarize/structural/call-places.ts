@@ -60,7 +60,7 @@ export function headFor({ ledger, calls }: CallSource, index: number): number | 
   return part === 'result' ? calls.headOf.get(message) : undefined;
 }
 
-/** Fragment to show beside another: its owner, or the call of a result if that names all that the owner names. */
+/** Fragment to show beside another: its owner, or for a result its call, if the call has all terms of the owner. */
 export function leadFor(source: CallSource, index: number): number | undefined {
   const { fragments } = source.ledger;
   const { owner } = fragments[index] as Fragment;

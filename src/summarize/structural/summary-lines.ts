@@ -10,7 +10,7 @@ const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 
 export interface ShownFragment extends Fragment {
   readonly index: number;
-  /** `exit code 1` of a failed call. `stopped`: the agent wrote the text before its turn was canceled. */
+  /** Such as `exit code 1` of a failed call. `stopped`: the agent wrote the text before its turn was canceled. */
   readonly status: string | undefined;
   /** True for a line of an earlier summary, which already has a mark. */
   readonly isSummary: boolean;

@@ -13,7 +13,7 @@ import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } fro
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Appended to the messages for the check, because most providers require a user message at the end of a request. */
+/** Message that is appended for the check, because most providers require a user message at the end of a request. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
 export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;

@@ -161,7 +161,7 @@ async function checkApproval(
   const { prepared } = state.snapshot;
   const { overhead } = prepared;
   const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
-  // Both contexts are counted with the same factor, because the factor may have changed while the proposal waited.
+  // The old context is counted again, because the calibration factor may have changed while the proposal waited.
   const context = await eventLoopShare.run(buildInSlices(live));
   const items = context.items.filter(({ to }) => to <= proposal.version.base);
   const tokensBefore = requestTokensOf({ overhead }, items);
@@ -180,7 +180,7 @@ function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal |
   return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
 }
 
-/** Counts the edits. Removes the provider's opaque items of an edited range, because they contain the old text. */
+/** Counts edited texts. Removes the provider's opaque items of an edited range, because they contain the old text. */
 async function weighEdits(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { summaries }: Proposal,

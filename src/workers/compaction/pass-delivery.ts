@@ -71,7 +71,7 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
-  // The copy keeps one calibration factor for the whole delivery: the largest factor of all requesters.
+  // A copy, so that one calibration factor holds for the whole delivery: the largest factor of all requesters.
   const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(pass.lease);

@@ -10,7 +10,7 @@ import type { CompactionPorts } from './pass-writes.ts';
 import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
-/** Plans a pass for now, with the summaries that exist. A turn fails as too large only after this count (I14). */
+/** Counts what a pass could reach with the present summaries. A turn fails as too large only after this count (I14). */
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,
   conversation: ConversationRef,

@@ -10,8 +10,8 @@ import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * Policy for the summaries of a pass. After a provider refused a version, code writes them, and no model. The text of
- * code is the same for the same log, and differs from the refused one.
+ * Policy for the summaries of a pass. After a provider refused a version, code writes the summaries, and no model. Code
+ * writes the same text for the same log, and another text than the refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;

@@ -60,7 +60,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const known = ports.agents.find(pass.state.agent);
       if (known === undefined) return;
       const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
-      // The copy keeps one calibration factor for the whole measurement.
+      // A copy, so that one calibration factor holds for the whole measurement.
       const prepared = { ...found };
       const context = await eventLoopShare.run(buildInSlices(pass.source));
       const { conversation, passId } = pass;

@@ -79,9 +79,9 @@ export async function readCalls(
 }
 
 const NEIGHBOURS = 2;
-/** Tokens for the line breaks and dots around a line that stands alone. */
+/** Tokens for the line breaks and dots around a line whose neighbours are not shown. */
 const GAP_TOKENS = 4;
-/** If a line is too long, characters to show around a match, as a share of the answer's tokens. */
+/** Characters to show on each side of a match in a line that is too long, for each token of the answer's limit. */
 const REACH_SHARE = 1 / 8;
 
 export interface Found {

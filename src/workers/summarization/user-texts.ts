@@ -161,7 +161,7 @@ function endOfStart(text: string, records: readonly TextRecord[], limit: number)
   return Math.max(before, isSentence(records, at) || !text.includes(',') ? space : text.lastIndexOf(',', limit - 1));
 }
 
-/** True for a part of a line, and for a line that is the whole text. */
+/** True for a record that may be a sentence: a part of a line, or a line that is the whole text. */
 function isSentence(records: readonly TextRecord[], at: number): boolean {
   const { line, field } = records[at] ?? {};
   if (field !== undefined || line === undefined) return false;

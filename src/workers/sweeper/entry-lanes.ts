@@ -4,10 +4,10 @@ import type { Timers } from '../timers.ts';
 const WIDTH = 16;
 /** ms after which an entry of due work counts as slow. Most entries take a small fraction of this time. */
 const ENTRY_MS = 2_000;
-/** The same limit while many entries are slow. With 2 s for each, 96 slow entries delayed the next one by 12 s. */
+/** `ENTRY_MS` while many entries are slow. With 2 s for each, 96 slow entries delayed the next one by 12 s. */
 const HURRIED_MS = 50;
 /**
- * ms after which a slow entry may be started again. A second wake is harmless, and its command may never be answered.
+ * ms after which a slow entry may be started again. Its command may never be answered, and a second wake is harmless.
  */
 const GIVEN_UP_MS = 30_000;
 /** Limit for slow entries, because each uses memory and has a waiting command. */

@@ -158,7 +158,7 @@ interface SweepShiftWork {
 /** ms between two renewals of the lease, and between two attempts to take the lease. */
 const BEAT_MS = 500;
 const BEATS = 2;
-/** Another process tries within one further beat, so it takes the lease over after at most 1.3 s. */
+/** ms of the lease. Another process tries within one further beat, so it takes the lease over after at most 1.3 s. */
 const LEASE_MS = 800;
 /** Beats after which a process whose sweep still runs gives up the lease, because that sweep may never end. */
 const MOST_BEATS = 20;

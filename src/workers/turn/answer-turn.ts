@@ -39,7 +39,7 @@ import {
   type TurnEnd,
 } from './turn-states.ts';
 
-/** Longest wait in ms of a suspect turn to be alone in the process. After that, another process may try the turn. */
+/** Longest wait in ms until a suspect turn runs alone in the process. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
 
 export interface OpenDelivery {
@@ -142,7 +142,7 @@ function openTurn(delivery: OpenDelivery, { claimed, guard }: ClaimedWork, prepa
   // A turn that recorded an outcome did not crash its worker at once. So other work may run beside the turn again.
   const onOutcome = (): void => delivery.hold?.admitOthers();
   const journal = new TurnJournal({ ...ports, claimed, guard, context, onOutcome });
-  // A cancel logs the streamed text with its tokens. The first piece counts with the delimiters of its message.
+  // A cancel logs the streamed text with its token count. The first piece counts with the delimiters of its message.
   const countText = async (text: string, at: number): Promise<number> =>
     at > 0 ? await prepared.counter.count(text) : (await prepared.weigh({ role: 'assistant', content: text })).tokens;
   const streamed = { ...ports, lease: guard.lease, ...(prepared.agent.onCancel !== 'discard' && { countText }) };

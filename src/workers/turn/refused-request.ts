@@ -172,7 +172,7 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
 /** Marks, in `explained`, a version that replaced a refused one. A caller's rollback has no such mark. */
 const VERSION_REFUSED = 'version_refused';
 
-/** Goes back to an older version. If that is too large and the turn may not wait for a pass, the turn fails. */
+/** Goes back to an older version. If that version is too large and the turn may not wait for a pass, the turn fails. */
 export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<RunFacts['roll_back']> {
   if (!(await replaceRefused(run, state))) return { maySend: false };
   const { journal, prepared } = run;

@@ -142,9 +142,9 @@ export function waitForPass(step: string, passId: string): WaitRequest {
 
 /** ms before the first retry of a model call. The delay doubles with each retry. */
 const RETRY_FIRST_MS = 1_000;
-/** Number of doublings, and of recorded retries: a model call may wait for its provider for a day. */
+/** Number of doublings. Later retries are not recorded, because a model call may be retried for a day. */
 const MAX_DOUBLINGS = 6;
-/** Longest delay that a provider may ask for: it may name a far time by mistake. Also the longest pause of a gate. */
+/** Longest delay that a provider may ask for, because providers make mistakes. Also the longest pause of a gate. */
 const LONGEST_ASKED_MS = 3_600_000;
 
 /**

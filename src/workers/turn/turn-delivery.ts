@@ -64,8 +64,8 @@ export class TurnDelivery implements OpenDelivery {
   #claims = 0;
   hold: SoloHold | undefined;
   /**
-   * Turn that killed its separate process during this delivery. Its attempts are few, because it recorded progress
-   * there.
+   * Turn that killed its separate process during this delivery. It stays suspect, although progress in that process has
+   * reset its attempts.
    */
   #killer: string | undefined;
   #postponed: Postponed | undefined;

@@ -31,7 +31,7 @@ export interface RunningTurn {
   limit?: { readonly until: number; readonly failed: FailedEnd };
 }
 
-/** True if the process stops, or another turn waits to be alone in it. No further model or tool call may begin then. */
+/** True if the process stops, or another turn waits to run alone in it. No model or tool call may begin then. */
 export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
   return shutdown.begun.aborted || solo.isWanted;
 }
