@@ -40,7 +40,7 @@ interface AllInOneOptions {
   readonly onEvent?: EventListener;
 }
 
-/** @throws invalid_config if others use that Redis, Interruption after a signal */
+/** @throws invalid_config if other processes use that Redis, Interruption after a signal */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
   const { redisUrl, redisTls, prefix, shards, queueShards, concurrency, shutdownMs } = config;

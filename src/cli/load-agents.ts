@@ -9,7 +9,7 @@ import { type Output, processOutput } from './output.ts';
 import { recordAgentsModule } from './process-exit.ts';
 import { renameField } from './typed-errors.ts';
 
-/** A module may fetch its settings over the network. */
+/** ms for loading an agents module, which may fetch its settings over the network. */
 const LOAD_MS = 30_000;
 
 /** @throws invalid_config for a module or agent that cannot be used, invalid_policy for a wrong policy */

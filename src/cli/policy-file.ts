@@ -15,7 +15,7 @@ export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
 type ExaminedPolicy = PolicyExamination & PolicySource;
 
-/** Prints warnings. Without a path, the policy is empty. @throws the first problem */
+/** Reads a policy file, and prints its warnings. Without a path, the policy is empty. @throws the first problem */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examinePolicyFile(path), output);
 }

@@ -41,7 +41,7 @@ export function usePrefix(prefix: string): void {
   process.env['TURNFOLD_PREFIX' satisfies SettingName] = prefix;
 }
 
-/** Without debugger options, because the child must not claim the debugger port of this process. */
+/** Leaves out debugger options, because a child process must not claim the debugger port of this process. */
 export function readChildEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: options, ...env } = process.env;
   return options === undefined ? env : { ...env, NODE_OPTIONS: dropDebugger(options.split(' ')).join(' ') };
@@ -118,7 +118,10 @@ export function readProviderSettings(
   return { anthropic: read('ANTHROPIC'), openai: read('OPENAI') };
 }
 
-/** For a provider without a named setting. @throws invalid_config with the variable's name and never its value */
+/**
+ * Reads the key of a provider that has no setting.
+ * @throws invalid_config with the variable's name and never its value
+ */
 export function readProviderKey(
   variable: string,
   env: SettingSource['env'] = process.env,

@@ -33,7 +33,7 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** In the order in which they are tried. The last one needs no model. */
+  /** Summarizers in the order in which they are tried. The last one needs no model. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
   readonly onContent?: ContentListener | undefined;

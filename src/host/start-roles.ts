@@ -121,7 +121,7 @@ function startDatabaseChecks({ onEvent, closers }: RoleParts, connected: Connect
   return checks;
 }
 
-/** ms to wait for a running sweep. An aborted one leaves work that it has already rescheduled to the next sweep. */
+/** ms to wait for a running sweep. An aborted sweep leaves work that it has already rescheduled to the next sweep. */
 const SWEEP_END_MS = 1_000;
 
 async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
@@ -177,7 +177,7 @@ async function measureWaits(wakes: OpenWakeQueue): Promise<ReadonlyMap<string, n
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
 }
 
-/** ms of the lease. If the owner crashes, the gauges of shared state are missing for up to this time. */
+/** ms of the measuring lease. If the owner crashes, the gauges of shared state are missing for up to this time. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
 /** A worker gives up the lease this long after the last scrape. Longer than two scrapes a minute apart. */

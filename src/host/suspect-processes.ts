@@ -20,7 +20,7 @@ import {
 import type { WorkersSettings } from './workers-options.ts';
 
 const MAX_PROCESSES = 4;
-/** Free memory that must exist for each running process: one that starts has yet to take its memory, about 120 MB. */
+/** Bytes that must be free for each running process, because a process that starts has yet to take about 120 MB. */
 const FREE_BYTES = 200_000_000;
 /** Heartbeats that a process may miss beyond `blockedMs`. By then Redis holds the cause of its block. */
 const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;

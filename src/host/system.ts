@@ -3,5 +3,5 @@ import { SoloLock } from '../workers/solo-lock.ts';
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Shared by all workers of the process, because a turn that kills the process kills all of them (I10). */
+/** Lock that all workers of the process share, because a turn that kills the process kills all of them (I10). */
 export const processLock = new SoloLock();

@@ -114,7 +114,7 @@ function spell(root: unknown, sentence: string): string {
   return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
 }
 
-/** At the top of the file and under `compact`. */
+/** Lists the settings at the top of the file and under `compact`. */
 function listSettings(root: unknown): readonly Pair<Scalar>[] {
   return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
 }

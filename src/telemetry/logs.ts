@@ -76,7 +76,7 @@ interface Line extends Readonly<Record<string, unknown>> {
   readonly msg?: string;
 }
 
-/** Left out at a terminal. */
+/** Fields that lines for a terminal leave out. */
 const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
 
 /** Writes lines such as `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */

@@ -13,8 +13,8 @@ interface MeasureTerms {
 }
 
 /**
- * Measured only when the metrics page is read, so an unread page costs Redis nothing. A gauge whose measurement fails
- * is missing from the page.
+ * Creates gauges that are measured only when the metrics page is read. An unread page costs Redis nothing. A gauge
+ * whose measurement fails is missing from the page.
  */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);

@@ -6,7 +6,7 @@ import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
-/** For all measurements. Prometheus gives up on a page after 10 s. */
+/** ms for each measurement of a page. All run at once. Prometheus gives up on a page after 10 s. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {

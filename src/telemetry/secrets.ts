@@ -13,8 +13,8 @@ const SECRET_KEYS = [
 ] as const;
 
 /**
- * For pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. It takes about 20 µs
- * per line. At level `info`, a turn writes one line.
+ * Paths for pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. Redaction takes
+ * about 20 µs per line. At level `info`, a turn writes one line.
  */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
@@ -31,7 +31,7 @@ const DOTTED = /[\w.-]+/g;
 const TOKEN_HEAD = /(?<!\w)eyJ[\w-]{8}/;
 
 const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
-/** Up to a quote, space or bracket. JSON literals and numbers are no secrets, and the line must stay valid JSON. */
+/** A value ends at a quote, space or bracket. JSON literals and numbers stay, so that the line stays valid JSON. */
 const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
 
 /** `Bearer …`, `OPENAI_API_KEY=…`, and `"password":"…"`, also with escaped quotes. */

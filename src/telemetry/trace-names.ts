@@ -1,6 +1,4 @@
-/**
- * From OpenTelemetry's conventions for generative AI, which are still in development. A change touches only this file.
- */
+/** Names by OpenTelemetry's conventions for generative AI, which may still change. A change touches only this file. */
 export const SPAN_NAMES = {
   turn: 'invoke_agent',
   model_call: 'chat',

@@ -23,12 +23,12 @@ import { createRedaction } from './secrets.ts';
 import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
-/** OpenTelemetry's active context holds the span in progress, so that events find it. */
+/** A span in progress. OpenTelemetry's active context holds this object, so that events find the span. */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /** An event has set the status. A later exception says less, and does not change it. */
+  /** True if an event has set the status. A later exception says less, and does not change the status. */
   hasEnded: boolean;
 }
 

@@ -29,7 +29,7 @@ export function shortBytes(bytes: number): string {
   return bytes < 999_500 ? `${trim(bytes / 1_000)} kB` : `${trim(bytes / 1_000_000)} MB`;
 }
 
-/** `41 ms`, `2.4 s`, `3 min`, `5 h`, `2 d`. */
+/** Writes a duration with at most three digits: `41 ms`, `2.4 s`, `3 min`, `5 h`, `2 d`. */
 export function shortDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${trim(ms / 1_000)} s`;
@@ -37,7 +37,7 @@ export function shortDuration(ms: number): string {
   return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** `$0.0042`, `$1.37`. */
+/** Writes a price: `$0.0042`, `$1.37`. */
 export function shortPrice(microdollars: number): string {
   const dollars = microdollars / 1_000_000;
   if (dollars === 0) return '$0';
@@ -60,7 +60,7 @@ interface UsageProps {
   readonly outputTokens: number;
 }
 
-/** `$0.0042, 9.3k in (8k cached), 312 out`. */
+/** Shows price and tokens of model calls: `$0.0042, 9.3k in (8k cached), 312 out`. */
 export function Usage({ microdollars, inputTokens, cachedTokens, outputTokens }: UsageProps) {
   return (
     <>

@@ -6,7 +6,7 @@ import type { ParamsOf } from './router.ts';
  * into files.
  */
 export interface Panel {
-  /** Form of the hash. With `:conversation`, the head of the conversation stands above the panel. */
+  /** Pattern of the URL's hash. With `:conversation`, the head of the conversation stands above the panel. */
   readonly pattern: string;
   readonly title: string;
   /** Text of the panel's tab. Absent: only links lead to the panel. */

@@ -101,7 +101,7 @@ function placeDivider({ number, measuredAt }: Version): Divider {
 }
 
 function usePages(pages: OutlinePages, rows: RowIndex, view: VirtualWindow): void {
-  // Reading the signal draws the rows again with each page.
+  // Preact draws the rows again when a page arrives, because this line reads the signal.
   const revision = pages.revision.value;
   const [from, to] = rows.seqsBetween(view.first, view.last);
   useEffect(() => {

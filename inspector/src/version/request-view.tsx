@@ -118,7 +118,7 @@ interface JsonViewProps {
   readonly what: string;
 }
 
-/** Has its own search. Only the visible lines are elements, so the search of the browser would miss the others. */
+/** Shows JSON with its own search. Only visible lines are elements, so the browser's search would miss the others. */
 function JsonView({ value, what }: JsonViewProps) {
   const lines = useMemo(() => jsonLines(value), [value]);
   const frame = useRef<HTMLDivElement>(null);

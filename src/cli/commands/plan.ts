@@ -54,8 +54,8 @@ interface Planner {
 }
 
 /**
- * Plans by the thresholds. A plan that no manual compaction can carry out is `infeasible`. If only a manual one fits,
- * because it may shorten protected messages, that is planned.
+ * Plans by the thresholds. If only a manual compaction fits, because it may shorten protected messages, plans that one.
+ * If not even a manual compaction fits, the plan is `infeasible`.
  */
 async function planConversation(
   entries: readonly LogEntry[],

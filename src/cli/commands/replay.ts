@@ -73,7 +73,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
   return exitCode;
 }
 
-/** Both policies get the same window, because one with a larger window would send more. */
+/** Both policies get the same window, because a policy with a larger window would send more. */
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,

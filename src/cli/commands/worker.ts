@@ -94,7 +94,7 @@ function logWorker(logger: ReturnType<typeof createLogger>, location: RedisLocat
 /** How long a refusal by one Cluster node or Sentinel is ignored, because another node may accept the client. */
 const SEVERAL_NODES_MS = 10_000;
 
-/** Such a Redis may close connections without an error, and the start would wait silently. */
+/** Ends the process if Redis refuses this client. Such a Redis may close connections without an error. */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;
   started.then(

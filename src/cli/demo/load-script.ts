@@ -130,7 +130,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // These packages stand in if the development dependencies are not installed.
+  // Read only if packages before them, which are development dependencies, are not installed.
   'pino',
   'undici',
 ] as const;

@@ -180,7 +180,7 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** Typed with the optional fields that the row may lack. */
+/** Returns the row of a setting, typed with all optional fields, which single rows may lack. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }

@@ -24,8 +24,8 @@ export async function withConnection<T>(
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // With Sentinels, ioredis never rejects `connect()`. Else it says only "Connection is closed.". An event has the
-  // reason.
+  // With Sentinels, ioredis never rejects `connect()`. Otherwise it rejects with "Connection is closed." only. The
+  // `error` event has the reason.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;

@@ -1,6 +1,6 @@
 /** Ways to start a Redis in a process of its own, in the order in which they are tried. */
 export const SERVERS = ['path', 'container', 'package'] as const;
-/** The last way always works. */
+/** Ways to provide a Redis, in the order in which they are tried. The last one always works. */
 export const SOURCES = [...SERVERS, 'in-process'] as const;
 export type Source = (typeof SOURCES)[number];
 

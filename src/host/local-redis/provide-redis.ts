@@ -110,7 +110,7 @@ function findCacheHome(env: NodeJS.ProcessEnv): string {
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
 }
 
-/** By the ID or ID_LIKE of the distribution in /etc/os-release. */
+/** Commands that install a Redis, by the ID or ID_LIKE of the distribution in /etc/os-release. */
 const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
   [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
   [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],

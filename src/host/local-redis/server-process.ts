@@ -37,7 +37,7 @@ const SUPERVISOR = [
   'rm -rf "$folder"',
 ].join('\n');
 
-/** Until a busy or frozen server gets SIGKILL. */
+/** Seconds from SIGTERM to SIGKILL, for a server that is busy or frozen. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 

@@ -29,7 +29,7 @@ export function histogram<Label extends string = never>(
   return { type: 'histogram', name, help, buckets, ...describeLabels(values) } as const;
 }
 
-/** No value before the first measurement, because a wrong 0 would hide that nothing was measured. */
+/** A gauge has no value before the first measurement, because a wrong 0 would hide that nothing was measured. */
 export function gauge<Label extends string = never>(name: string, help: string, ...labels: readonly Label[]) {
   return { type: 'gauge', name, help, labels } as const;
 }

@@ -8,7 +8,7 @@ import { counter, gauge } from './metric-spec.ts';
 /** Roles of workers. A role has the name of its queue. */
 const ROLES = Object.values(QUEUES);
 
-/** These series start at 0. Another one appears at its first failure, which Prometheus' `rate` does not see. */
+/** Places whose series start at 0. Another series begins with its first failure, which Prometheus' `rate` misses. */
 const FAILURE_PLACES = [
   'store',
   'connection',
@@ -32,7 +32,7 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
-/** These series start at 0, too. */
+/** Codes of refused inbox jobs whose series start at 0. */
 const INBOX_REFUSALS = [
   'invalid_input',
   'message_too_large',
@@ -132,7 +132,7 @@ export const WORKER_METRICS = {
   ),
 };
 
-/** Their sum over all workers is meaningful. */
+/** Gauges that each worker has, so that their sum over all workers has a meaning. */
 export const WORKER_GAUGES = {
   concurrency: gauge(
     'turnfold_worker_concurrency',

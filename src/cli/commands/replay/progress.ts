@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 
 export interface Progress {
   advance(bytes: number, messages: number): void;
-  /** The next call of `advance` draws the bar again. */
+  /** Clears the line of the bar. The next call of `advance` draws the bar again. */
   clear(): void;
 }
 
