@@ -34,7 +34,7 @@ export function findLandmarks(request: PlanRequest): Landmarks {
   return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
 }
 
-/** Finds the end of the start to keep. `budget`: tokens for messages. `inputs`: seqs of the running turn's inputs. */
+/** Finds the last seq of the start to keep. `budget`: tokens for messages. `inputs`: seqs of the turn's inputs. */
 export function findPrefixEnd(
   items: readonly ContextItem[],
   {

@@ -13,7 +13,7 @@ export const KEY_LIMITS = {
   maxExpiryMs: 10 * 365 * 86_400_000,
   /** A revoked key is still listed for this time. */
   revokedMs: 30 * 86_400_000,
-  /** A use is recorded only if the recorded last use is older than this. */
+  /** The last use of a key is recorded again only after this time. */
   useMs: 60_000,
 } as const;
 

@@ -89,7 +89,7 @@ export type SafetyIdentifier =
 export interface LoadContext {
   readonly tenant: string;
   readonly conversation: string;
-  /** Aborts when the step ends without the content. */
+  /** Aborts when the content is no longer needed, because the step has ended. */
   readonly signal: AbortSignal;
 }
 

@@ -7,7 +7,7 @@ interface JsonBounds {
   /** Maximum length in UTF-16 units. The UTF-8 form has at least as many bytes. */
   readonly maxCharacters: number;
   readonly maxDepth?: number;
-  /** A list or an object counts twice. */
+  /** Maximum number of values. A list or an object counts twice. */
   readonly maxValues?: number;
 }
 
@@ -71,7 +71,7 @@ interface Frame {
 class JsonWriter {
   readonly #bounds: JsonBounds;
   readonly #frames: Frame[] = [];
-  /** Lists and objects around the value being written. If that value is one of them, it contains itself. */
+  /** Lists and objects around the value being written. A value that is one of these contains itself. */
   readonly #open = new Set<object>();
   #json = '';
   #values = 0;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Zod checks the length first, so it refuses a list of length 1,000,000,000 at once. */
+/** List with a maximum length. Zod checks the length before the items, so a huge list is refused at once. */
 export function boundedList<Schema extends z.ZodType>(schema: Schema, most: number): z.ZodArray<Schema> {
   return z.array(schema).max(most, `expected at most ${most} entries`);
 }

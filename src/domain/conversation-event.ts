@@ -19,7 +19,7 @@ export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | '
 }
 
 export interface ReportedCall extends Omit<WaitingCall, 'decision'> {
-  /** `arguments` and `input` are cut to 4,000 characters. The client method `result` returns them in full. */
+  /** Present if `arguments` or `input` were cut to 4,000 characters. The client method `result` returns all. */
   readonly isCut?: true;
 }
 
@@ -40,7 +40,7 @@ export type EventBody =
       readonly seq: number;
     }
   | {
-      /** Sent again if the turn is suspended again for the remaining calls. */
+      /** The event is sent again if the turn is suspended again for the remaining calls. */
       readonly type: 'turn_waiting';
       readonly turn: string;
       /** A wait for `tools` or `approval` ends when a caller sends `answer`. Other waits end without a caller. */
@@ -72,7 +72,7 @@ export type EventBody =
       readonly reason?: string;
     }
   | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
-  /** Event of a newer release. Readers get its id, because a gap would make them report lost events. */
+  /** Event of a newer release, of an unknown type. Readers get its id, because they take a gap for lost events. */
   | {
       readonly type: 'unknown';
       readonly name: string;

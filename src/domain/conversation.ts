@@ -45,7 +45,7 @@ export interface ConversationState {
   /** Current backoff of soft compaction. */
   readonly backoff: Backoff;
   readonly passId?: string;
-  /** Version that a provider refused. No later pass commits the same segments. */
+  /** Segments of a version that a provider refused. No later pass commits the same segments. */
   readonly quarantine?: Quarantine;
   /** Present while a fork copies messages into this conversation. The log is then incomplete. */
   readonly isForking?: true;

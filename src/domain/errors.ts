@@ -32,7 +32,7 @@ export const ERROR_CODES = {
   over_hard_limit: 'caller',
   /** Retention deleted the version, or one of its texts is lost. */
   version_gone: 'caller',
-  /** A fork is copying messages here. Nothing else is accepted until the fork ends. */
+  /** A fork is copying messages into this conversation, which accepts nothing else until the fork ends. */
   conversation_forking: 'caller',
   /** A fork stopped before its copy was complete. Run the fork again, or erase the copy. */
   fork_abandoned: 'caller',
@@ -107,7 +107,7 @@ export class TurnfoldError extends Error {
   }
 
   readonly code: ErrorCode;
-  /** Path of the wrong input or setting, e.g. `messages[3].toolCallId`. */
+  /** Path of the wrong value in the input or the settings, e.g. `messages[3].toolCallId`. */
   readonly field: string | undefined;
   /** Figures and ids that explain the error, without contents or secrets. */
   readonly details: Readonly<Record<string, unknown>> | undefined;

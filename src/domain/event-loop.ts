@@ -1,6 +1,6 @@
 export interface LoopBlock {
   readonly ms: number;
-  /** E.g. `by the tool "scan"`. Empty if no tool ran. */
+  /** Cause of the block for a message, e.g. `by the tool "scan"`. Empty if no tool ran. */
   readonly cause: string;
 }
 

@@ -21,7 +21,7 @@ const json = z.string().transform((text, context): unknown => {
   return z.NEVER;
 });
 
-// Mapped over the type, so that the compiler requires every outcome. A missing one would be read as unknown.
+// The type makes the compiler require every outcome. A missing outcome would be read as unknown.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',

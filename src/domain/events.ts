@@ -51,7 +51,7 @@ type TurnEvent =
       readonly attempt: number;
       /** From acceptance or the due time to the first claim. Absent on later claims. */
       readonly waitMs?: number;
-      /** Wait of the turn that this claim ended. */
+      /** Wait that ended with this claim, if the turn was suspended before. */
       readonly suspended?: { readonly for: WaitKind; readonly ms: number };
     }
   | {
@@ -96,7 +96,7 @@ type ModelEvent =
       readonly code?: string;
       /** Milliseconds that the provider asked to wait before a retry. */
       readonly retryAfterMs?: number;
-      /** Counted by turnfold. The fields below are the provider's counts. */
+      /** Tokens of the request, counted by turnfold. The fields below are the provider's counts. */
       readonly tokens: number;
       /** True if `tokens` exceeds the window minus the reserved output. */
       readonly isOverLimit: boolean;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The pause and the rate of one model, which all workers share. */
+/** Name and limits of the gate of a model. All workers share the gate, which delays calls. */
 export const gateSettingsSchema = z.strictObject({
   /** Models under one provider limit must use the same name. Default: the model's id, with a hash of its API key. */
   name: z.string().min(1).max(200).optional(),

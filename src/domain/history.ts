@@ -51,7 +51,7 @@ export function adoptMessages(
 class OpenCalls {
   /** Oldest first. */
   readonly #open = new Set<NamedCall>();
-  /** By each id, oldest first. An answered call leaves when a search finds it. */
+  /** Open calls by each of their ids, oldest first. A search that meets an answered call removes it. */
   readonly #byName = new Map<string, NamedCall[]>();
 
   constructor(calls: readonly OpenCall[]) {

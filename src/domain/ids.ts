@@ -46,7 +46,7 @@ export function ownerPrefix(worker: string): string {
   return `${worker}-`;
 }
 
-/** Operation in the store, which refuses the id with another hash. Ids contain no slash. */
+/** Name of an operation in the store, which refuses a known id with another hash. Ids contain no slash. */
 export function nameOperation(id: string, payloadHash: string): string {
   return `${id}/${payloadHash}`;
 }

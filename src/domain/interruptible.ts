@@ -1,6 +1,6 @@
 /**
- * Yields at safe points, so that a conversation of 100,000 messages does not block the event loop. The result does not
- * depend on the interruptions. A worker thread would first have to copy contexts of 10 MB.
+ * Work that yields at safe points, so that a conversation of 100,000 messages does not block the event loop. The result
+ * does not depend on the interruptions. A worker thread would first have to copy contexts of 10 MB.
  */
 export type Interruptible<Result> = Generator<void, Result>;
 

@@ -1,9 +1,9 @@
 import { type ErrorCode, fieldError } from './errors.ts';
 
-/** Checked on the text, before the parser makes an object of it. */
+/** Bounds that are checked on the text of JSON, before the parser makes an object of the text. */
 export interface JsonTextBounds {
   readonly maxDepth: number;
-  /** Values and names. A list or an object counts twice. */
+  /** Maximum number of values and names. A list or an object counts twice. */
   readonly maxValues: number;
   /** Maximum different short strings, names included. Entering each in a table is the parser's slowest work. */
   readonly maxTexts?: number;
@@ -18,7 +18,7 @@ export const STORED_JSON_BOUNDS: JsonTextBounds = { maxDepth: 220, maxValues: 15
 /** JSON that grows with a conversation. Enough for 25,000 segments, which share a few names. */
 export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000, maxTexts: 20_000 };
 
-/** V8 enters strings of up to ten characters in its table. As JSON, one may have sixty. */
+/** V8 enters strings of up to ten characters in a table. With escapes, such a string has up to 60 in JSON. */
 const SHORT_TEXT = 60;
 
 interface JsonRefusal {

@@ -3,7 +3,7 @@ import type { ConversationRef } from './ids.ts';
 /** A worker that has not renewed its key for this long crashed, hangs or has no connection to Redis. */
 export const LOST_AFTER_MS = 20_000;
 
-/** Every write of the turn must carry its lease (invariant I4). */
+/** Right of one worker to write for a turn. Every write of the turn must carry its lease (invariant I4). */
 export interface TurnLease {
   readonly conversation: ConversationRef;
   readonly turn: string;
@@ -12,7 +12,7 @@ export interface TurnLease {
   readonly epoch: number;
 }
 
-/** Answers after which the worker must not write any more. `gone`: erased. `unclaimed`: Redis lost data. */
+/** Answers after which the worker must not write. `gone`: the turn was erased. `unclaimed`: Redis lost data. */
 const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 

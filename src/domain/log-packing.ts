@@ -5,7 +5,7 @@ import type { SeqRange, Version } from './version.ts';
 /** A log is idle, and is packed up to its last entry, after this time without a new entry. */
 export const PACK_AFTER_MS = 3_600_000;
 
-/** `has_enough_to_pack` of `lua/shared/conversation.lua` has the same limits. */
+/** Minimum entries of a pack. `has_enough_to_pack` of `lua/shared/conversation.lua` has the same limits. */
 const LEAST_ENTRIES = 8;
 const LEAST_BYTES = 4_096;
 
@@ -19,7 +19,7 @@ export interface PackableLog {
   readonly head: number;
   /** No turn, pass or fork is open, and the last entry is older than `PACK_AFTER_MS`. */
   readonly isIdle: boolean;
-  /** Seq of the present turn's user message, or 0. Scripts read it. */
+  /** Seq of the present turn's user message, or 0. The message stays unpacked, because Redis scripts read it. */
   readonly inputSeq: number;
   readonly packed: readonly SeqRange[];
 }

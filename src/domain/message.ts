@@ -30,7 +30,7 @@ const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
-/** Each result rewrites the list of open calls in Redis: 16 s in total for 4,000 calls. */
+/** Maximum calls of a message. Each result rewrites the list of open calls in Redis: 16 s in total for 4,000 calls. */
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
@@ -83,7 +83,7 @@ export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Message = z.infer<typeof messageSchema>;
 export type Role = Message['role'];
 
-/** Providers limit tokens and bytes. Tokens are counted by turnfold, bytes are UTF-8. */
+/** Size in tokens, counted by turnfold, and in UTF-8 bytes. Providers limit both. */
 export interface Weight {
   readonly tokens: number;
   /** Size in UTF-8 bytes. */
@@ -118,7 +118,7 @@ export interface LogEntry extends WeighedMessage {
   readonly left?: LeaveCause;
 }
 
-/** Numbers messages as a log does. */
+/** Makes log entries of messages: numbers them from `firstSeq`, and adds up their sizes. */
 export function buildLog(
   messages: readonly WeighedMessage[],
   firstSeq = 1,

@@ -75,7 +75,7 @@ export function checkModelCompaction(compaction: unknown): ModelCompaction {
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), ...(nextCallAt && { nextCallAt }), raw };
 }
 
-/** Separate, because the provider bills invalid answers too. */
+/** Reads the usage apart from the other fields, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
   const usage = readModelUsage(readSafely(value, 'usage'));
   const read = safeParse(schema, value, { at, code: 'invalid_input' });
@@ -84,7 +84,7 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/** Outline of the entries that the provider's error names. */
+/** Maximum characters of the outline of a refused request. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
 /** Ten years in ms. A longer retry delay is the provider's mistake. */
 const MAX_RETRY_MS = 315_360_000_000;
@@ -113,7 +113,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   });
 }
 
-/** Both become metric labels, so their length is limited. */
+/** Reads the model that failed and the kind of its error. Both become metric labels, so their length is limited. */
 export function readPassedOver(
   model: unknown,
   kind: unknown,

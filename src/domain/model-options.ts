@@ -3,7 +3,7 @@ import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import { gateSettingsSchema } from './gate.ts';
 import { jsonSchema } from './message.ts';
 
-/** From least to most. Each model accepts some. */
+/** Levels of effort, from least to most. Each model accepts some of them. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -78,7 +78,7 @@ export const modelOptionsSchema = z.strictObject({
   maxOutputTokens: z.number().int().min(1).optional(),
   /** `required` and `{tool}` hold for the first answer to a message. Otherwise, the turn would never end. */
   toolChoice: toolChoiceSchema.optional(),
-  /** The provider's name of the tier. */
+  /** The provider's name of the service tier, such as `flex` of OpenAI. */
   serviceTier: z.string().min(1).optional(),
   /** Added to the body of each request. Replaces fields of the other options. */
   extraBody: boundedRecord(z.string(), jsonSchema, MAX_EXTRAS)
@@ -102,11 +102,11 @@ export type ModelOptions = z.infer<typeof modelOptionsSchema>;
 export interface ModelAbilities {
   /** Types of thinking that the model accepts. */
   readonly thinking?: readonly ThinkingType[];
-  /** Thinking of a request without that option. */
+  /** Thinking of a request that does not set `thinking`. */
   readonly defaultThinking?: 'off' | 'adaptive';
-  /** Efforts that the model accepts. Empty: the model has no such option. */
+  /** Efforts that the model accepts. Empty: the model has no option for the effort. */
   readonly efforts?: readonly Effort[];
-  /** Effort of a request without that option. */
+  /** Effort of a request that does not set `effort`. */
   readonly defaultEffort?: Effort;
   /** Highest effort with which thinking may be `off` or `between_tools`. */
   readonly maxEffortWithoutThinking?: Effort;

@@ -91,13 +91,13 @@ export interface ModelRequest {
   readonly tokens: number;
   /** Version that the messages come from, if any. */
   readonly version?: number;
-  /** The model's own maximum applies as well. */
+  /** Maximum output tokens of this request. The model's own maximum applies as well. */
   readonly maxOutputTokens?: number;
   /** The request asks for a summary, in which the model must not call a tool. */
   readonly isSummary?: true;
-  /** Absent: as the model was configured. */
+  /** `off`: the model must not think. Absent: the model thinks as configured. */
   readonly thinking?: 'off';
-  /** Absent: the provider's own rules apply. */
+  /** Use of the provider's prompt cache. Absent: the provider's own rules apply. */
   readonly cache?: {
     /** Hash of the conversation. A provider sends requests with the same key to the servers that cache their start. */
     readonly key: string;
@@ -127,7 +127,7 @@ export interface ModelRequest {
 }
 
 export interface ModelUsage {
-  /** Includes tokens that the provider read from or wrote to its cache. */
+  /** All input tokens, including tokens that the provider read from or wrote to its cache. */
   readonly inputTotal: number;
   /** Part of `inputTotal`. */
   readonly cachedInput?: number;

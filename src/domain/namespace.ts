@@ -19,7 +19,7 @@ export function hashTag(prefix: string, root: Root, shard: number | '' = ''): st
 }
 
 export interface NamespaceRules {
-  /** With a prefix, both roots have the same rule. */
+  /** Patterns for a Redis ACL: keys of the store (`tf`) and of the queues (`tq`). With a prefix, both are equal. */
   readonly keys: Readonly<Record<Root, string>>;
   readonly channels: string;
 }
@@ -30,7 +30,7 @@ export function rulesOf(prefix: string): NamespaceRules {
   return { keys: { tf: `~${pattern('tf')}`, tq: `~${pattern('tq')}` }, channels: `&${pattern('tf')}` };
 }
 
-/** Rules for the owner of the first turnfold name in the list. */
+/** ACL rules for the prefix of the first turnfold key in a list of key names. */
 export function rulesFor(names: readonly unknown[]): NamespaceRules {
   const prefixes = names.flatMap((name) => {
     const [, prefix = DEFAULT_PREFIX, isOurs] = /^\{(?:([^{}/]+)\/)?(t[fq])\d*\}/.exec(String(name)) ?? [];

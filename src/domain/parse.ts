@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
-/** A caller's keys can be of any length. */
+/** Maximum characters of a path in an error, because a caller's keys can be of any length. */
 const FIELD_CHARACTERS = 300;
 const ISSUE_CHARACTERS = 1_000;
-/** One input may have a million problems. */
+/** Maximum number of listed problems, because one input may have a million. */
 const MAX_ISSUES = 100;
 
 /**
@@ -81,7 +81,7 @@ export function joinPath(at: string, path: readonly PropertyKey[]): string {
   return clipText(joined, FIELD_CHARACTERS);
 }
 
-/** Objects that are searched. A mistake is usually near the top of the input. */
+/** Maximum number of objects that are searched. A mistake is usually near the top of the input. */
 const MAX_OBJECTS = 10_000;
 
 interface Place {

@@ -3,7 +3,7 @@ import { isMapping } from './parse.ts';
 
 /** Image or file that turnfold does not store. */
 export interface ContentReference {
-  /** For `loadContent`, such as a key in an object store. */
+  /** Name by which `loadContent` finds the content, such as a key in an object store. */
   readonly reference: string;
   /** E.g. `image/png` or `application/pdf`. */
   readonly mediaType: string;
@@ -18,7 +18,7 @@ export type ContentPart =
   | { readonly kind: 'image_url'; readonly url: string }
   | { readonly kind: 'file'; readonly mediaType: string; readonly base64: string; readonly name?: string }
   | { readonly kind: 'file_url'; readonly mediaType: string; readonly url: string; readonly name?: string }
-  /** `loadContent` of the workers returns its bytes. */
+  /** Content whose bytes `loadContent` of the workers returns. */
   | (ContentReference & { readonly kind: 'reference' })
   | { readonly kind: 'other'; readonly type: string; readonly given: unknown };
 
@@ -74,7 +74,7 @@ function readReference({ type, reference, mediaType, bytes, name }: Mapping): Co
   return { kind: 'reference', reference, mediaType: media, bytes: size, ...nameOf(name) };
 }
 
-/** `{type, url}` or `{type, data, mediaType}`. */
+/** Reads a part of the form `{type, url}` or `{type, data, mediaType}`. */
 function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): ContentPart | undefined {
   const media = typeof mediaType === 'string' ? mediaType : usual;
   if (typeof url === 'string') return type === 'image' ? imagePart(url) : filePart(url, media, name);
@@ -140,7 +140,7 @@ function nameOf(name: unknown): { readonly name?: string } {
 /** `fromCharCode` accepts a limited number of arguments. */
 const CHUNK_BYTES = 32_768;
 
-/** Also runs in browsers. */
+/** Replaces the bytes of a part by base64, without Node functions, because browsers run this code, too. */
 export function encodeBytes(part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('data' in part) || !(part.data instanceof Uint8Array)) return part;
   const { data } = part;

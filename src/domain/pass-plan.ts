@@ -38,7 +38,7 @@ export type BudgetInfeasible = z.infer<typeof budgetInfeasibleSchema>;
 
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** Recorded with its pass. Ranges are inclusive, and refer to this version and head. */
+/** Plan of a pass, recorded with the pass. Ranges are inclusive, and hold for `version` with the log up to `head`. */
 export const passPlanSchema = z.object({
   kind: z.enum(['none', 'trim', 'summarize', 'evict', 'infeasible']),
   reasons: boundedList(z.enum(REASONS), MAX_GROWN_ENTRIES),
@@ -56,7 +56,7 @@ export const passPlanSchema = z.object({
     }),
     MAX_GROWN_ENTRIES,
   ),
-  /** Expected. The settlement chooses its ranges again. */
+  /** Ranges that the plan expects to evict. The settlement chooses ranges again. */
   evict: boundedList(rangeSchema, MAX_GROWN_ENTRIES),
   shorten: boundedList(rangeSchema, MAX_GROWN_ENTRIES).optional(),
   explained: boundedList(z.string(), MAX_GROWN_ENTRIES),

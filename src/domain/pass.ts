@@ -32,7 +32,9 @@ export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
 export const PASS_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
-  /** Claims before the first plan, and again after it. The last claim commits with the summaries that are ready. */
+  /**
+   * Maximum claims before the first plan, and again after it. The last claim commits with the summaries that are ready.
+   */
   maxAttempts: 3,
   /** A pass that waits for its summaries can be claimed only by its own queue job for this long. */
   parkMs: 60_000,
@@ -43,7 +45,7 @@ export const PASS_LIMITS = {
   summaryTtlMs: 604_800_000,
   refusalTtlMs: 86_400_000,
   summaryClaimMs: 8_000,
-  /** A summary of summaries is allowed, but no level above that. */
+  /** Maximum levels of summaries: a summary of summaries is allowed, but no level above that. */
   maxSummaryDepth: 2,
   keepVersions: 200,
 } as const;

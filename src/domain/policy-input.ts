@@ -22,7 +22,7 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
 }
 
 export interface PolicyExamination extends ReadPolicy {
-  /** If there are any, `policy` is empty. */
+  /** All problems of the input. With a problem, `policy` is empty. */
   readonly problems: readonly TurnfoldError[];
 }
 
@@ -32,7 +32,7 @@ export const MAX_POLICY_SETTINGS = 100;
 
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   try {
-    // Later checks report other problems with the name of the setting.
+    // Only the size is checked here. Later checks report other problems with the name of the setting.
     const written = writeBoundedJson(value, POLICY_BOUNDS);
     if (written.status === 'refused' && written.code === 'message_too_large') {
       return refusePolicy(joinPath(at, written.path) || 'policy', written.why);

@@ -22,7 +22,7 @@ const pin = z
 const policyModelSchema = modelOptionsSchema.extend({
   /** `provider/model`. */
   model: z.string().min(1),
-  /** A gateway or a compatible server. */
+  /** Address of a gateway or a compatible server. Default: the server of the provider. */
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
     .optional(),
@@ -55,9 +55,9 @@ const summarizerSchema = z.union([
 
 const budgetSharesSchema = z
   .strictObject({
-    /** Share of the users' words before the latest messages. */
+    /** Share of the budget for words of users that are older than the latest messages. */
     users: z.number().min(0).max(1),
-    /** Share of summaries. */
+    /** Share of the budget for summaries. */
     summaries: z.number().min(0).max(1),
   })
   .refine(({ users, summaries }) => users + summaries <= 1, 'users + summaries must be at most 1');
@@ -110,7 +110,7 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
-  /** Shares of the budget beside fixed messages. The latest messages get what these shares leave. */
+  /** Shares of the budget that fixed messages leave. The latest messages get what these shares leave. */
   budgetShares: budgetSharesSchema
     .optional()
     .describe(

@@ -8,7 +8,7 @@ const proposalSchema = z.object({
   id: z.string(),
   /** Committed only if its parent is still the current version. */
   version: versionSchema,
-  /** By the keys that the version uses. */
+  /** Summaries of the version, by their keys. */
   summaries: boundedRecord(z.string(), summarySchema, MAX_GROWN_ENTRIES),
 });
 

@@ -25,15 +25,15 @@ const MOST_RATIO = 2;
 /** A provider or a gateway may add a system prompt of its own. */
 const MOST_ADDED = 2_000;
 
-/** Growth by this share of the former size, and by this many tokens, counts as much. */
+/** A request has grown by much if it grew by this share of its former size and by this many tokens. */
 const GROWN = { share: 0.2, tokens: 512 };
-/** From so many tokens on, no provider counts growth as less than this share. */
+/** For growth of at least this many tokens, every provider counts at least this share of the growth. */
 const COUNTED_GROWTH = { tokens: 128, share: 0.25 };
 
-/** Without any correction. */
+/** Tokens of a request by turnfold's count, without calibration. */
 export interface CountedRequest {
   readonly countedTokens: number;
-  /** Part of `countedTokens`. A provider may count only a twentieth of these. */
+  /** Tokens of pictures, a part of `countedTokens`. A provider may count only a twentieth of them. */
   readonly pictureTokens: number;
 }
 

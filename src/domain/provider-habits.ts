@@ -3,13 +3,13 @@
  */
 export interface ProviderHabits {
   /**
-   * Answers whose reasoning is sent back: `none`, those of the current tool `loop` (default), also earlier ones with
-   * `calls`, or `all`.
+   * Answers whose reasoning is sent back: `none`, answers of the current tool `loop` (default), of this loop and
+   * earlier answers with `calls`, or `all`.
    */
   readonly reasoning?: 'none' | 'loop' | 'calls' | 'all';
   /** Every answer with calls must have reasoning. An answer without recorded reasoning gets a placeholder. */
   readonly needsReasoning?: boolean;
-  /** Thinking without a signature is sent back (Anthropic Messages of other makers). */
+  /** Thinking without a signature is sent back, for other servers with the Anthropic Messages API. */
   readonly isThinkingUnsigned?: boolean;
   /** Call ids must have nine letters or digits (Mistral). */
   readonly callIds?: 'nine';

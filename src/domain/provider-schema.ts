@@ -8,7 +8,7 @@ export interface ProviderSchema {
 }
 
 const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);
-/** Not sent, because these keywords only narrow a value. The worker checks the answer by them. */
+/** Keywords that are not sent, because they only narrow a value. The worker checks the answer by these keywords. */
 const LOOSENED: ReadonlySet<string> = new Set(
   (
     '$schema $id $comment id default examples readOnly writeOnly deprecated format pattern minimum maximum ' +

@@ -1,4 +1,4 @@
-/** Records are moved out of these Redis sets. `key` stands for a whole key with the wrong data type. */
+/** Redis sets from which unreadable records are moved aside. `key` stands for a whole key with the wrong data type. */
 export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as const;
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 

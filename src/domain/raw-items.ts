@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import type { Message } from './message.ts';
 
-/** No provider's answer has so many items, or fields of an item. */
+/** Maximum items of an answer, and fields of an item. No provider's answer has so many. */
 const [MAX_ITEMS, MAX_FIELDS] = [10_000, 1_000];
 
 export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as const;

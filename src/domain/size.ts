@@ -13,11 +13,11 @@ export interface SizeAnchor {
   readonly version: number;
   /** Hash of model, system prompt and tools. The count does not apply to another hash. */
   readonly fingerprint?: string;
-  /** Checked for plausibility before it was stored. */
+  /** True if the count was checked for plausibility before it was stored. */
   readonly isWhole?: true;
 }
 
-/** Stored with the conversation, so that one read returns them. */
+/** Sizes that are stored with the conversation, so that one read returns them. */
 export interface SizeRecord {
   readonly version: number;
   readonly weight: Weight;
@@ -89,7 +89,7 @@ export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): nu
   return Math.max(overhead.calibration, anchor.tokens / countUpTo(anchor.total, record, overhead));
 }
 
-/** Hard limits use it. Never below the provider's count. */
+/** Upper bound of the provider's count, which hard limits use. */
 export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
 }

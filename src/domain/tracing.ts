@@ -44,7 +44,7 @@ export type SpanSubject =
     };
 
 export interface Tracing {
-  /** Spans that start meanwhile become children. If the work throws, the span ends as failed. */
+  /** Runs work in a span. Spans that start meanwhile become children. If the work throws, the span ends as failed. */
   inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T>;
   current(): TraceParent | undefined;
 }

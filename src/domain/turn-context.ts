@@ -6,7 +6,7 @@ import { isMapping } from './parse.ts';
 /** Data that a caller attaches to a turn. Never sent to a model, never logged, and erased when the turn settles. */
 export type TurnContext = Readonly<Record<string, unknown>>;
 
-/** In bytes. Ids and settings fit. Keep large data in your own store. */
+/** Maximum bytes of the data, enough for ids and settings. Keep large data in your own store. */
 export const MAX_CONTEXT_BYTES = 16_384;
 const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 

@@ -25,7 +25,7 @@ export const TURN_LIMITS = {
    * (invariant I10).
    */
   maxAttempts: 3,
-  /** For compaction, of one step. One more fails the turn with `retries_exhausted`. */
+  /** Maximum suspensions of one step for compaction. One more fails the turn with `retries_exhausted`. */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,
@@ -100,7 +100,7 @@ export const waitingSchema = z.object({
   step: z.string(),
   /** In ms since epoch, by the clock of Redis. */
   since: z.number(),
-  /** Latest time at which the turn continues, as `since`. For tool calls: their earliest deadline. */
+  /** Latest time at which the turn continues, in ms since epoch. For tool calls: their earliest deadline. */
   until: z.number(),
   /** Empty for `compaction` and `retry`. */
   calls: boundedList(waitingCallSchema, MAX_CALLS),
@@ -119,13 +119,13 @@ export interface CallToWaitFor extends RecordedCall {
 /** Without deadlines: Redis computes them by its own clock, because a worker's may be wrong. */
 export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> {
   readonly calls: readonly CallToWaitFor[];
-  /** For tool calls: the shortest among them. */
+  /** Ms until the wait ends. For tool calls: the shortest wait among the calls. */
   readonly waitMs: number;
   /** Ms from the first suspension of this kind to the failure of the turn. Absent: `maxSuspensions` limits them. */
   readonly maxMs?: number | undefined;
   /** True if the gate of the model chose the time. Not counted as a retry. */
   readonly isHeld?: boolean | undefined;
-  /** The continuing span links to this one. */
+  /** Span that was suspended. The span that continues the turn links to this span. */
   readonly suspendedIn?: TraceParent | undefined;
   /** If this pass has already ended, the wait ends at once. */
   readonly passId?: string | undefined;
@@ -263,7 +263,7 @@ export type TurnView<Value = unknown> =
   | FailedTurnView
   | CanceledTurnView;
 
-/** The last process ran nothing else. */
+/** Failure of a turn after whose last claim the process died, although it ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
   message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the process ran nothing else. Read the logs of those workers.`,

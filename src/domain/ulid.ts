@@ -18,7 +18,7 @@ export class UlidSource implements IdSource {
   #timeMs = -1;
   #high = 0;
   #low = 0;
-  /** Most ids share this with the id before. */
+  /** First 18 digits of an id: the time and a random half. Most ids share these digits with the id before. */
   #start = '';
 
   /** @param drawBytes fills an array with cryptographically random bytes */

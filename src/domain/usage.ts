@@ -19,7 +19,7 @@ export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefine
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
-/** The sum of a thousand such counts is still an exact number. */
+/** Maximum count of tokens. The sum of a thousand such counts is still an exact number. */
 const MAX_COUNT = 1e12;
 
 /** A model adapter may pass on a provider's value unchecked. */

@@ -116,12 +116,12 @@ export const versionSchema = z.object({
 
 export type Version = z.infer<typeof versionSchema>;
 
-/** As sent, with the placeholder that rendering adds. */
+/** Weight of a context as sent, with the placeholder that rendering adds. */
 export function weighVersion({ weight, placeholder = NO_WEIGHT }: Pick<Version, 'weight' | 'placeholder'>): Weight {
   return addWeights(weight, placeholder);
 }
 
-/** Never stored. */
+/** The version before any compaction, which is never stored. */
 export const START_VERSION: Version = {
   number: 0,
   parent: null,
@@ -147,7 +147,7 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** Stored as long as a stored version uses its key. */
+/** A summary is stored as long as a stored version uses its key. */
 export const summarySchema = z.object({
   text: z.string().min(1),
   covers: rangeSchema,

@@ -3,7 +3,7 @@ import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent } from './conversation-event.ts';
 import { type ConversationRef, idSchema, nameConversation } from './ids.ts';
 
-/** By the names that receivers see. */
+/** Events that webhooks send, by the names that receivers see. */
 export const WEBHOOK_EVENTS = {
   'turn.settled': 'turn_settled',
   'turn.waiting': 'turn_waiting',
@@ -25,7 +25,7 @@ export const WEBHOOK_LIMITS = {
    * After this time without a success, a webhook is set aside. Events are kept for 24 h, so 12 h are left for a retry.
    */
   deadAfterMs: 12 * 3_600_000,
-  /** Between two checks whether an operator has retried the webhook. */
+  /** Pause between two checks whether an operator has retried the webhook. */
   deadPauseMs: 60_000,
   firstRetryMs: 5_000,
   longestRetryMs: 600_000,
@@ -92,7 +92,7 @@ export function nameForWebhook(
   return events.find((name) => WEBHOOK_EVENTS[name] === event.type);
 }
 
-/** As Standard Webhooks recommends. */
+/** Writes the body as the specification Standard Webhooks recommends. */
 export function writeWebhookBody(
   name: WebhookEventName,
   event: ConversationEvent,

@@ -7,7 +7,7 @@ export interface LedgerMeasures {
   readonly charsAfter: Float64Array;
   /** Number of terms in each result, by its message. A repeated term counts once per line. */
   readonly resultTerms: Float64Array;
-  /** By term: share of the other terms on its line that the agent used lately, in the line with the largest share. */
+  /** By term: largest share of other terms on one of its lines that the agent used lately. Rare terms weigh more. */
   readonly company: Float64Array;
 }
 

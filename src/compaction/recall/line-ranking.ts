@@ -18,7 +18,7 @@ const WORD_BITS = 2 ** 24;
 /** Maximum number of query words whose two bits each fit into a key of 30 bits. */
 const MAX_SMALL_WORDS = 15;
 
-/** Counts matching lines. Groups them by the query words that they contain, and keeps the newest lines of each group. */
+/** Counts matching lines. Groups lines by the query words in them, and keeps the newest lines of each group. */
 export class LineRanking {
   count = 0;
   readonly #weights: readonly number[];
@@ -33,7 +33,8 @@ export class LineRanking {
   }
 
   /**
-   * Adds a line, the newest first. Both numbers have a bit a query word: `found` in the line, `alone` as a whole word.
+   * Adds a line, the newest first. Both numbers have a bit for each query word: `found` in the line, `alone` as a whole
+   * word.
    */
   add(found: number, alone: number, seq: number, line: number): void {
     this.count += 1;
@@ -47,7 +48,7 @@ export class LineRanking {
     if (bucket.given <= MAX_EQUAL_LINES) bucket.lines.push({ seq, line, score: bucket.score });
   }
 
-  /** A whole word counts twice as much as a part of a longer word. */
+  /** Returns the best lines. A whole word counts twice as much as a part of a longer word. */
   rank(): RankedLine[] {
     const best: RankedLine[] = [];
     for (const { score, lines } of [...this.#buckets.values()].toSorted((a, b) => b.score - a.score)) {
