@@ -24,7 +24,7 @@ export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   });
 }
 
-/** Returns arguments as text. Some servers send an object or null, put `{}` in front, or serialize the text twice. */
+/** Returns arguments as text. Some servers send an object or null, put `{}` first, or serialize the text twice. */
 export function mendArguments(given: unknown): string {
   if (given === undefined || given === null) return '';
   if (typeof given !== 'string') return JSON.stringify(given);

@@ -45,7 +45,7 @@ function mendInput(text: string): { readonly input: Record<string, unknown>; rea
   return { input, isWellFormed };
 }
 
-/** True for a 20-digit id, which would name a different thing. False for a fraction: a tool rounds it, too. */
+/** True if parsing changes the number, such as an id of 20 digits. False for a fraction, which tools round, too. */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
@@ -80,7 +80,7 @@ export class CallIds {
   readonly #form: CallIdForm | undefined;
   readonly #taken = new Set<string>();
   readonly #sent = new Map<string, string>();
-  /** Last number of each id stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
+  /** Last number added to each id stem. Without this map, 10,000 equal stems would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
   constructor(messages: readonly Message[], format: RawFormat, form?: CallIdForm) {

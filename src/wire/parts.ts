@@ -71,7 +71,7 @@ function sendPart(part: ContentPart, inputs: NonNullable<ModelAbilities['inputs'
 const UNREACHABLE_FILE = '(a file that is not on the web is not shown)';
 const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
 
-/** False for an unreadable part, for example from `loadContent`. The provider would refuse every later request. */
+/** False for a part that no provider can read, e.g. from `loadContent`. Every later request would be refused. */
 function isSound(part: ContentPart): boolean {
   return findContentFlaw(part) === undefined;
 }

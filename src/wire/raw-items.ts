@@ -60,7 +60,7 @@ export function isUnedited(
   return areSameCalls && isTextOf(said, text);
 }
 
-/** True if a sent text stands for the text of the log. The placeholder of a blank text counts as blank. */
+/** True if the text of the provider's items equals the logged text. The placeholder of a blank text counts as blank. */
 function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }

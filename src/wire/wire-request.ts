@@ -10,7 +10,7 @@ export interface WireRequest {
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly messages: readonly Message[];
-  /** Absent: the context was never compacted. */
+  /** Version of the context. Absent: the context was never compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
   /** Time for which the provider's prompt cache keeps the start. Absent: the provider's default. */
@@ -48,10 +48,10 @@ export type ArrangedItem =
   | {
       readonly kind: 'assistant';
       readonly origin: Origin;
-      /** Empty only beside tool calls. */
+      /** Text of the answer, empty only beside tool calls. */
       readonly text: string;
       readonly calls: readonly WireCall[];
-      /** Thinking items that the model wrote, including items that are not sent (wire rule A7). */
+      /** Number of thinking items that the model wrote, including items that are not sent (wire rule A7). */
       readonly thoughts: number;
       /** The provider's verbatim items that may be sent back to this model. */
       readonly raw?: readonly RawItem[] | undefined;

@@ -12,7 +12,7 @@ export interface AnthropicAnswer {
   readonly inputs?: readonly string[];
 }
 
-/** Stop reasons with another end than `complete`. After `pause_turn`, the provider's tools are not done. */
+/** Stop reasons with another end than `complete`. After `pause_turn`, the provider's own tools have not finished. */
 const ENDS: ReadonlyMap<string, AnswerParts['end']> = new Map([
   ['max_tokens', 'cut_off'],
   ['model_context_window_exceeded', 'cut_off'],

@@ -109,7 +109,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** Type of a summary by the provider. turnfold's own summary beside it has the same content. */
+/** Type of the block with a summary by the provider. turnfold's own summary of these messages has the same content. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock | DocumentBlock {
@@ -176,7 +176,7 @@ function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
 
 function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
   const inputs = raw.filter(isToolUse).map((use) => JSON.stringify(use.input));
-  // Long numbers lose digits when they are parsed, as they did in the recorded block.
+  // The arguments are parsed, so that their long numbers lose the same digits as in the recorded block.
   const parsed = calls.map((call) => ({ arguments: JSON.stringify(JSON.parse(call.arguments)) }));
   return isUnedited({ text, calls: parsed }, joinTextBlocks(raw), inputs);
 }
@@ -211,7 +211,7 @@ function isReadable(
   }
 }
 
-/** For a server that requires thinking in every answer with tool calls. */
+/** Placeholder for a server that requires thinking in every answer with tool calls. */
 const NOT_RECORDED = { type: 'thinking', thinking: '(not recorded)', signature: '' };
 
 function addThinking(blocks: readonly AnthropicBlock[]): AnthropicBlock[] {

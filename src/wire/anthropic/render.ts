@@ -16,7 +16,7 @@ import { type DraftMessage, type DraftRequest, draftMessages, hasLostThinking } 
 
 export interface AnthropicOptions
   extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
-  /** Absent: the model thinks as by default. */
+  /** Setting of the thinking. Absent: the default of the model applies. */
   readonly thinking?: AnthropicThinking;
   /** Value that turns thinking off. `omit`: thinking is off by default. `never`: it is always on. Default `omit`. */
   readonly off?: 'omit' | 'disabled' | 'between_tools' | 'never';

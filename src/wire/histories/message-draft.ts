@@ -11,7 +11,7 @@ export interface ReadingContext {
   readonly callNames: CallNames;
 }
 
-/** Names calls without ids. A result without an id belongs to the first open call of its name, or else to the first. */
+/** Gives ids to calls. A result without an id belongs to the first open call of its name, or else of any name. */
 export class CallNames {
   #count = 0;
   #open: { readonly id: string; readonly name: string }[] = [];
@@ -105,7 +105,7 @@ export class MessageDraft {
     this.#results.push(resultOf(id ?? this.#context.callNames.nameResult(name), { content, parts, isError }));
   }
 
-  /** A call after results is not parallel to the calls before them. */
+  /** Ends the answer after results, because a call after results is not parallel to the calls before the results. */
   endStep(): void {
     if (this.#results.length === 0) return;
     if (this.#hasContent) this.#flush();

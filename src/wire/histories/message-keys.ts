@@ -42,7 +42,7 @@ export function openProviderFields(given: Block): Block {
   return { ...given, ...Object.fromEntries(kept.filter(([key]) => !isFilled(given[key]))) };
 }
 
-/** A zod record schema would drop the key `__proto__`. */
+/** Arguments of a call, as JSON text or an object. A zod record schema would drop the key `__proto__`. */
 const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));

@@ -8,7 +8,7 @@ export interface HistoryNote {
   readonly kind: 'mapped' | 'repaired' | 'left_out';
   /** The change as a sentence, without contents of the history. */
   readonly what: string;
-  /** Places with the same note. `at` is the first of them. Absent: one place. */
+  /** Number of places with the same note, the first of which is `at`. Absent: one place. */
   readonly count?: number;
 }
 

@@ -251,7 +251,9 @@ class ForeignMessage {
     return isFilled(given) ? parseInput(boundedList(jsonSchema, MAX_CALLS), given, `${this.#at}.${field}`) : [];
   }
 
-  /** OpenAI and Ollama have a `function`, OpenAI's custom tools an `input`, LangChain a `name` and `args`. */
+  /**
+   * Reads a call. OpenAI and Ollama have a `function`, OpenAI's custom tools an `input`, LangChain a `name` and `args`.
+   */
   #readCall(draft: MessageDraft, given: unknown, at: string): void {
     if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a tool call');
     const { id, function: called, custom } = given;

@@ -13,7 +13,7 @@ interface RepairOptions {
 
 interface RepairedMessage {
   readonly message: Message;
-  /** Index before the repair. An added result has the index of its call. -1: a call of the log. */
+  /** Index of the message before the repair. An added result has the index of its call, or -1 for a call of the log. */
   readonly index: number;
 }
 
@@ -76,7 +76,7 @@ class CallRepair {
     return arranged;
   }
 
-  /** A message may use one id for two calls, whose results come in the order of the calls. */
+  /** Gives each call of a message its own id. Results of calls with one id come in the order of the calls. */
   #nameCallsApart(message: Message, index: number): Message {
     const { toolCalls } = message;
     if (toolCalls === undefined || new Set(toolCalls.map(({ id }) => id)).size === toolCalls.length) return message;
@@ -157,7 +157,7 @@ function speaks({ role }: Message): boolean {
 
 /** Takes the first open call of the newest message with an open call. */
 function takeOpen(open: Call[]): Call | undefined {
-  // A result may have answered a call by another of the call's ids.
+  // A call has several ids, and its result may have been found by another id.
   while (open.length > 0 && open.at(-1)?.result !== undefined) open.pop();
   let first = open.length - 1;
   for (let at = first; at >= 0 && open[at]?.from === open.at(-1)?.from; at -= 1) {

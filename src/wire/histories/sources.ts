@@ -13,7 +13,7 @@ export function openDocument(block: Block): readonly Block[] {
   return [...before.filter(isText).map(asText), ...(blocks ?? [block])];
 }
 
-/** Reads a document of Cohere, whose fields are free. */
+/** Reads a document of Cohere, which may have any fields. */
 function documentBlocks({ id, data }: Block): readonly Block[] {
   const text = typeof data === 'string' ? data : JSON.stringify(data ?? {});
   return [id, text].filter(isText).map(asText);
@@ -39,7 +39,7 @@ interface CitationTarget {
   readonly at: string;
 }
 
-/** Adds the sources of a text behind it, once each: citations of Anthropic and LangChain, annotations of OpenAI. */
+/** Adds the sources of a text after it, once each: citations of Anthropic and LangChain, annotations of OpenAI. */
 export function readCitations(given: unknown, { draft, notes, at }: CitationTarget): void {
   const lines = new Set<string>();
   for (const [index, citation] of listOf(given).entries()) {

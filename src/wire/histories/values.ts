@@ -9,7 +9,7 @@ export function toText(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Some programs number their calls. */
+/** Reads an id as text. Some programs number their calls, and an empty id is no id. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;

@@ -63,6 +63,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** The same limit for compatible servers that require this older name. */
+  /** The same limit as `max_completion_tokens`, for compatible servers that require this older name. */
   readonly max_tokens?: number;
 }

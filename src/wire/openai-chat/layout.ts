@@ -85,7 +85,7 @@ function writePart(part: SentPart): ChatPart {
     case 'file':
       return { type: 'file', file: { filename: part.name ?? 'file.pdf', file_data: dataUrl(part) } };
     case 'file_url':
-      // The API accepts no file by its URL.
+      // The Chat Completions API accepts no file by its URL.
       return { type: 'text', text: `(a file that is only known by its URL is not shown: ${part.url})` };
   }
 }

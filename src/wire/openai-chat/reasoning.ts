@@ -3,10 +3,10 @@ import type { ChatAssistantMessage } from './body.ts';
 import type { LaidMessage } from './layout.ts';
 
 const TEXT_FIELDS = ['reasoning_content', 'reasoning'] as const;
-/** Reasoning with signatures, of OpenRouter and MiniMax. */
+/** Field in which OpenRouter and MiniMax send reasoning with signatures. */
 const DETAILS = 'reasoning_details';
 
-/** For a server that requires reasoning in every answer. Some servers refuse an empty text. */
+/** Placeholder for a server that requires reasoning in every answer. Some servers refuse an empty text. */
 const NOT_RECORDED = '(not recorded)';
 
 /** Gemini accepts this text instead of the signature of a call that another model made. */

@@ -70,7 +70,7 @@ function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
-    // A placeholder would separate open calls from their results (wire rule C1).
+    // No placeholder follows results while calls are open, because it would separate calls from results (wire rule C1).
     if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
       laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
     }

@@ -26,7 +26,7 @@ export interface ViewedChatMessage {
   readonly hasOnlyDetails: boolean;
 }
 
-/** Reported only as malformed, so no rule finds a flaw in it. */
+/** View of a message that cannot be read, which is reported as malformed. No rule finds a flaw in this view. */
 const UNREADABLE: Omit<ViewedChatMessage, 'path'> = {
   role: 'user',
   hasContent: true,

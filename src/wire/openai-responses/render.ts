@@ -45,7 +45,7 @@ function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undef
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
 }
 
-/** `strict` would be true by default. Servers refuse a schema without `properties`. */
+/** Writes a tool. `strict` would be true by default, and servers refuse a schema without `properties`. */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', name, description, parameters: schema, strict: false };

@@ -17,7 +17,7 @@ import {
 } from '../rules/body-view.ts';
 import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
-/** A field that a rule checks by itself is `unknown` here. */
+/** Schema of an item of the input. A field that a rule checks by itself is `unknown` here. */
 const itemSchema = z.object({
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
@@ -163,7 +163,7 @@ class ResponsesReading extends BodyReader {
   #readOutput({ type, call_id, output }: InputItem, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
     else if (type === 'function_call_output') this.report(path, 'the tool output has no call_id');
-    // Other outputs have no text for the model, only screenshots, streams or exit codes.
+    // Outputs of other types have no text for the model, only screenshots, streams or exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);

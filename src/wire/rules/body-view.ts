@@ -61,7 +61,7 @@ export interface BodyView {
   readonly maxNameLength?: number;
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** Parts that could not be read. The other fields lack them. */
+  /** Parts of the body that could not be read. The other fields of the view lack these parts. */
   readonly malformed: readonly Breach[];
 }
 
@@ -139,7 +139,7 @@ interface WrittenBody {
   readonly hasEscapedSurrogate: boolean;
 }
 
-/** `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
+/** Start of an escaped lone surrogate. `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
 const ESCAPED_SURROGATE = '\\ud';
 
 /** Characters that are serialized between two yields, in about 3 ms. */

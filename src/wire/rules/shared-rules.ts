@@ -17,7 +17,7 @@ import { isBlank } from '../parts.ts';
 import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedResult } from './body-view.ts';
 import { type Breaches, breachesOf, type RuleContext, type Rules } from './rule.ts';
 
-/** `form` reports parts that could not be read. */
+/** Rules for all formats, by their codes. `form` reports parts that could not be read. */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,
   X1: pairsCallsAndResults,
@@ -118,7 +118,7 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): B
   }
 }
 
-/** Ends before field names inside a call's arguments, which are contents of the conversation. */
+/** Path of a place. The path ends at a call's arguments, because names inside are contents of the conversation. */
 function pathOf(parent: Place, key: string): string {
   const keys = [key];
   for (let place = parent; place.parent !== undefined; place = place.parent) keys.unshift(place.key);

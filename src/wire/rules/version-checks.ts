@@ -79,7 +79,7 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     }));
 }
 
-/** The prefix tells a call from its result, which has the same id. */
+/** Keys of the calls and results in a message. The first letter tells a call from its result, which has the same id. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
@@ -143,7 +143,7 @@ export function* checkPins(
 ): Interruptible<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // Verbatim blocks may be left out, and the text of summaries is escaped.
+    // The text of messages with verbatim blocks may be left out, and the text of summaries is escaped.
     if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });

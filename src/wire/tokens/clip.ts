@@ -13,7 +13,7 @@ const CODE_POINTS_A_SLICE = 16_384;
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
-  /** Bytes of the first or last `tokens` tokens. `ends` has the offset of each token's end. */
+  /** Number of bytes of the first or last `tokens` tokens. `ends` has the offset of each token's end. */
   bytesOf(ends: readonly number[], tokens: number): number;
 }
 

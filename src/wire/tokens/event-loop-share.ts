@@ -1,9 +1,9 @@
-/** Maximum of token counting in an iteration of the event loop. It then stays below 50 ms even on a busy machine. */
+/** Maximum ms of token counting in an iteration of the event loop, which then stays below 50 ms on a busy machine. */
 const SHARE_MS = 8;
 
 const QUANTUM_MS = 1;
 
-/** Runs a task for one turn. Returns true if the task has ended. */
+/** Runs a task for `QUANTUM_MS`. Returns true if the task has ended. */
 type Task = () => boolean;
 
 /**

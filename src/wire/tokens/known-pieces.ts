@@ -52,7 +52,7 @@ export class KnownPieces {
     if (this.#byteEnd + KNOWN_BYTES > ALL_BYTES || this.#idEnd + KNOWN_BYTES > ALL_IDS) this.#clear();
     const slots = this.#slots;
     const pair = pairOf(hash);
-    // The newer piece has the larger offset. A free slot has the offset 0.
+    // The older of two pieces is replaced. The newer piece has the larger offset, and a free slot has the offset 0.
     const slot = (slots[pair + 1] as number) > (slots[pair + FIELDS + 1] as number) ? pair + FIELDS : pair;
     slots[slot] = hash;
     slots[slot + 1] = this.#byteEnd;
@@ -69,7 +69,7 @@ export class KnownPieces {
   }
 }
 
-/** Only the low bits choose the pair of slots, so they take in the high bits. */
+/** Chooses the pair of slots by the low bits of the hash, after the high bits are mixed into the low bits. */
 function pairOf(hash: number): number {
   return ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
 }

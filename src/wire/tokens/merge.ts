@@ -25,7 +25,7 @@ export function* mergeLong(
   const previous = new Int32Array(length + 1);
   /** Rank of the token of part p and its successor. NO_TOKEN: there is no such token, or part p was merged away. */
   const ranks = new Int32Array(length);
-  // Each merge removes one entry and adds at most two.
+  // Each merge takes one entry from the heap and adds at most two.
   const heap = new RankHeap(2 * length);
 
   const enqueue = (part: number): void => {
@@ -65,7 +65,7 @@ export function* mergeLong(
 /** Ranks are below 2^18 and positions below 2^31, so one number (53 bits) holds both. */
 const POSITIONS = 2 ** 31;
 
-/** The lowest rank comes first, then the leftmost position. */
+/** Heap of possible merges. The lowest rank comes first, then the leftmost position. */
 class RankHeap {
   readonly #keys: Float64Array;
   #size = 0;
@@ -122,7 +122,7 @@ function positionOf(key: number): number {
 /** Bytes up to which a linear search for the next merge is faster than a heap. */
 export const SHORT_BYTES = 128;
 
-/** Searches for the lowest rank before each merge. All calls share one memory. */
+/** Merges the bytes of a short piece. Searches for the lowest rank before each merge. All calls share one memory. */
 export class ShortMerge {
   readonly ids = new Int32Array(SHORT_BYTES + 1);
   readonly #vocabulary: Vocabulary;
@@ -133,7 +133,7 @@ export class ShortMerge {
     this.#vocabulary = vocabulary;
   }
 
-  /** Returns the number of tokens, which are the first items of `ids`. */
+  /** Merges a piece. Returns the number of its tokens, which are the first items of `ids`. */
   merge(bytes: Uint8Array, start: number, end: number): number {
     const vocabulary = this.#vocabulary;
     const [starts, ranks, ids] = [this.#starts, this.#ranks, this.ids];

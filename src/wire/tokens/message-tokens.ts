@@ -30,7 +30,7 @@ export async function countMessage(
   return (await counter.count(text)) + sumTokens(media, formula) + WRAPPER_TOKENS;
 }
 
-/** Blocks the event loop, so only for messages of at most a few thousand tokens. */
+/** Blocks the event loop, so use it only for messages of at most a few thousand tokens. */
 export function countMessageSync(
   counter: Pick<BpeTokenCounter, 'countSync'>,
   message: CountedMessage,
@@ -115,7 +115,7 @@ function bytesOfMedia(part: ContentPart): number {
   }
 }
 
-/** Counts the pages of a PDF, which compressed objects hide. */
+/** Counts the pages of a PDF. If compressed objects hide all pages, their number is estimated by the size. */
 function countPages(base64: string): number {
   const bytes = Buffer.from(base64, 'base64');
   const found = bytes.toString('latin1').match(/\/Type\s{0,9}\/Page\b/g);

@@ -3,7 +3,7 @@ import { readPictureSize } from '../../domain/picture-size.ts';
 
 type Picture = { readonly kind: 'image'; readonly base64: string } | { readonly kind: 'image_url' };
 
-/** For a picture of unknown size, or a model without a formula. */
+/** Tokens of a picture of unknown size, and maximum tokens of a picture for a model without a formula. */
 export const PICTURE_TOKENS = 1_600;
 
 const DEFAULT: PictureFormula = { patchPixels: 28, maxTokens: PICTURE_TOKENS };

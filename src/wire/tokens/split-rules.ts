@@ -110,7 +110,7 @@ const CL100K_AFTER_SYMBOL: readonly Rule[] = [
   [['newline'], 'symbolsEnd', 'take'],
 ];
 
-/** A later rule of a state overrides an earlier one. */
+/** Rules of cl100k_base. A later rule of a state overrides an earlier rule. */
 const CL100K: Rules = {
   ...COMMON,
   start: [

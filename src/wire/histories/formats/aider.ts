@@ -35,7 +35,7 @@ interface Session {
 }
 
 function readSession({ id, lines }: Session): ForeignConversation {
-  // An editor may have removed the spaces of a session. Then each of its headings of this level is a line of the user.
+  // An editor may have removed spaces at line ends. Then each heading of this level is a line of the user.
   const userLine = lines.some(({ text }) => BROKEN_USER_LINE.test(text)) ? BROKEN_USER_LINE : USER_LINE;
   const reader = new SessionReader(userLine);
   for (const { text, at } of lines) reader.enter(text, at);
@@ -44,7 +44,7 @@ function readSession({ id, lines }: Session): ForeignConversation {
 
 type Speaker = 'user' | 'assistant';
 
-/** Reads one session. Reports of aider begin with `> `, answers have no mark. */
+/** Reads one session. Lines by aider itself begin with `> `, answers have no mark. */
 class SessionReader {
   readonly #userLine: RegExp;
   readonly #messages = new ForeignMessages();

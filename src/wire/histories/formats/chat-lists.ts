@@ -23,7 +23,7 @@ export const anthropic: HistoryFormat = listFormat({
 
 const AI_SDK_PART = /^(?:tool-.+|step-start|dynamic-tool|source-(?:url|document)|data-.+)$/;
 
-/** Lists of `UIMessage` and `ModelMessage`, from version 4 on. */
+/** Lists of `UIMessage` and `ModelMessage` of the AI SDK, from version 4 on. */
 export const aiSdk: HistoryFormat = listFormat({
   name: 'ai-sdk',
   title: 'messages of the AI SDK',
@@ -32,7 +32,7 @@ export const aiSdk: HistoryFormat = listFormat({
     partTypes(messages).some((type) => AI_SDK_PART.test(type)),
 });
 
-/** Facts that benchmarks and agents note about a message. A model never got them. */
+/** Fields in which benchmarks and agents note facts about a message. Models never received these fields. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(
   (
     'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
@@ -79,7 +79,7 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
   };
 }
 
-/** @returns why the message is not part of the conversation */
+/** @returns why the message is not part of the conversation, or undefined if it is part */
 function refuseStep({ role, requestor, is_demo: isDemo }: Block): string | undefined {
   if (isDemo === true) return 'demonstrations are not part of the conversation';
   const isOfUser = requestor === 'user' && role !== 'user';
@@ -130,7 +130,7 @@ function readEntry({ value, at }: FileRecord): ForeignConversation {
 function readValue(from: unknown, role: unknown, value: unknown, at: string): object {
   if (CALL_AUTHORS.has(from)) return { content: null, tool_calls: readCallText(value, at) };
   if (role !== 'assistant' || typeof value !== 'string') return { content: value };
-  // Hermes and Qwen write calls into the text.
+  // The models Hermes and Qwen write tool calls into the text of an answer.
   const [text = '', ...rest] = value.split('<tool_call>');
   if (rest.length === 0) return { content: value };
   const pieces = rest.map((piece) => piece.split('</tool_call>'));

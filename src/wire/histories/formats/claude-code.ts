@@ -45,7 +45,7 @@ class SessionReader {
     this.#messages.add({ role: 'user', content: message['content'] }, at);
   }
 
-  /** @returns the kind of a record that is not part of the conversation */
+  /** @returns the kind of a record that is not part of the conversation, or undefined */
   #refuse({
     type,
     uuid,

@@ -30,7 +30,7 @@ const CLINE_FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Start of a text that answers a tool call. In older versions, the next blocks have the result. */
+/** Start of a text that answers a tool call. In older versions of Cline, the blocks after this text have the result. */
 const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
 const DETAILS = '<environment_details>';
 
@@ -96,7 +96,7 @@ function textIn(block: unknown): string {
   return isMapping(block) && block['type'] === 'text' ? toText(block['text']) : '';
 }
 
-/** The signature of a thought becomes thinking. */
+/** Renames a block to the type that other formats use. The signature of a thought becomes thinking. */
 function readBlock(block: unknown): unknown {
   if (!isMapping(block)) return block;
   const { type, path, content } = block;

@@ -29,7 +29,7 @@ export interface ForeignConversation extends ForeignHistory {
 
 export interface HistoryFormat {
   readonly name: string;
-  /** With an article: `a Claude Code session`. */
+  /** Name of the format in a sentence, with an article: `a Claude Code session`. */
   readonly title: string;
   readonly recognizes: (records: readonly FileRecord[]) => boolean;
   /** @throws invalid_input with the place of a record that would lose calls */

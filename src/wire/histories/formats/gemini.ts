@@ -63,7 +63,7 @@ function readContents(record: FileRecord): ForeignConversation {
   return messages.finish();
 }
 
-/** True for a recorded session: one document, or a line of facts and then a record on each line. */
+/** True for a recorded session: one document, or a line about the session and then a record on each line. */
 function isGeminiSession([first]: readonly FileRecord[]): boolean {
   const facts = blockOf(first?.value);
   return typeof facts['sessionId'] === 'string' && 'projectHash' in facts;
@@ -103,7 +103,7 @@ class GeminiSession {
     this.#messages.leaveOut('messages that were taken back', at);
   }
 
-  /** After masking or a summary, a line repeats all messages. Known messages keep their first, whole form. */
+  /** Reads a line that repeats all messages, as after a summary. Known messages keep their first, whole form. */
   #enterAll(listed: readonly unknown[], at: string): void {
     const records = membersOf(listed, placeIn(at, '$set.messages'));
     const newer = new Map(records.map((record) => [isMapping(record.value) ? record.value['id'] : record.at, record]));
@@ -137,7 +137,7 @@ class GeminiSession {
     if (kept.length > 0 || parts.length === 0) addAll(readGeminiParts('user', kept, at), at, this.#messages);
   }
 
-  /** @param ids all calls of the record: the result of one call may be listed at another */
+  /** @param ids ids of all calls of the record, because the result of one call may be listed at another call */
   #enterResult({ id, name, result, status, resultDisplay }: Block, ids: ReadonlySet<unknown>, at: string): void {
     const given = (Array.isArray(result) ? result : [result]).filter((part) => part !== null && part !== undefined);
     const answered = given.filter((part) => answeredId(part) === id || !ids.has(answeredId(part)));
@@ -233,7 +233,7 @@ function readPart(given: unknown, at: string): Block {
   );
 }
 
-/** Only newer files have ids of calls. */
+/** Reads a result. Only newer files have ids of calls. */
 function readResponse({ id, name, response }: Block): Block {
   const { output, error } = isMapping(response) ? response : { output: response };
   const only = isMapping(response) && Object.keys(response).length === 1;

@@ -26,7 +26,7 @@ const ROLES: ReadonlyMap<string, string> = new Map([
 /** Fields of chunks and dumps that repeat other fields. */
 const REPEATED = new Set(['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata']);
 
-/** @returns undefined for a message that removes another one, which is only noted */
+/** @returns undefined for a message that removes an earlier message. The removal is only noted */
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);

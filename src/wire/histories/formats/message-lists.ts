@@ -69,11 +69,11 @@ function findIn(record: Block, at: string): MessageList | undefined {
 
 interface ListReading extends Pick<HistoryFormat, 'name' | 'title'> {
   readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
-  /** Called at the start of a list. Absent: its messages need no change. */
+  /** Called at the start of a list. Absent: the messages of the list need no change. */
   readonly open?: (list: MessageList) => Unwrap;
 }
 
-/** Returns undefined for a message that is only noted. */
+/** Brings a message into a common form. Returns undefined for a message that is left out and only noted. */
 type Unwrap = (message: Block, at: string, messages: ForeignMessages) => unknown;
 
 export function listFormat({ name, title, recognizes, open }: ListReading): HistoryFormat {

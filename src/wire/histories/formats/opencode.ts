@@ -76,7 +76,7 @@ function readFile({ mime, url, filename }: Block): Block {
   return { type: 'file', mediaType: mime, url, ...(filename !== undefined && { filename }) };
 }
 
-/** Attachments of a result have turnfold's own form. */
+/** Turns an attachment of a result into turnfold's own form. */
 function readAttachment(part: Block): Block {
   const { filename, ...file } = readFile(part);
   const type = toText(file['mediaType']).startsWith('image/') ? 'image' : 'file';

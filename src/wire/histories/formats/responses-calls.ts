@@ -17,7 +17,7 @@ const OWN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Field of the result, for types of calls whose item also has the result. */
+/** By type of call: the field with the result. Items of these types have both the call and the result. */
 const RESULT_FIELDS: ReadonlyMap<string, string> = new Map([
   ['mcp_call', 'output'],
   ['web_search_call', 'results'],
@@ -58,7 +58,7 @@ function readArguments(type: string, item: Block): string {
   const given = Object.fromEntries(
     Object.entries(item).filter(([key, value]) => !OWN.has(key) && value !== null && !key.startsWith('_')),
   );
-  // For a shell, a computer or a search, `action` has all arguments.
+  // A single field has all arguments, such as `action` of a shell, a computer or a search.
   const keys = Object.keys(given);
   const [only = ''] = keys;
   const inner = keys.length === 1 ? given[only] : undefined;
@@ -82,13 +82,13 @@ function readOwnResult(type: string, item: Block, field: string): NonNullable<It
   return { content: '', parts: [image] };
 }
 
-/** A shell has a list of outputs, a computer has a screenshot. */
+/** Reads the result of a call. A shell returns a list of outputs, a computer returns a screenshot. */
 export function readItemOutput(item: Block): ReadResult {
   const output = item['output'] ?? item['tools'] ?? item['result'];
   const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);
   if (!isMapping(output)) return { ...readContents(nameInputs(output)), isError };
   if (output['type'] === 'computer_screenshot') return { content: '', parts: [screenshotPart(output)], isError };
-  // Old versions of Codex write an object with the text and the success.
+  // Old versions of Codex write an object with the text in `content` and a boolean in `success`.
   const { content, success } = output;
   return { ...readContents(content !== undefined && success !== undefined ? content : output), isError };
 }

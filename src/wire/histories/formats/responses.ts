@@ -126,7 +126,7 @@ class RolloutItems {
     this.messages.leaveOut(`records of type ${type}`, at);
   }
 
-  /** Codex also writes facts in the user's role. The event that follows an item tells the user's own texts apart. */
+  /** Codex also writes its own texts in the user's role. Only a user's own text is followed by this event. */
   #beginTurn(): void {
     const index = this.list.findLastIndex(({ value }) => isMapping(value) && value['role'] === 'user');
     if (index > (this.#turns.at(-1) ?? -1)) this.#turns.push(index);
