@@ -30,7 +30,7 @@ interface FileConversation extends ReadHistory {
   readonly id: string;
 }
 
-/** Notes shown for each conversation. `--json` prints all notes. */
+/** Maximum notes shown for each conversation. `--json` prints all notes. */
 const SHOWN_NOTES = 5;
 
 /** Reports an invalid conversation, and processes the others. @returns the exit code: 1 for an invalid one */

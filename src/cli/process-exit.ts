@@ -24,6 +24,6 @@ export function exitAfterCommand(output: Output): void {
     output.note(`turnfold: ${path} left a timer, server or connection open. The process was stopped.`);
     process.exit();
   };
-  // The timer itself does not keep the process alive. If the timer fires, the agents module does.
+  // The timer itself does not keep the process alive. So if the timer fires, the agents module keeps the process alive.
   setTimeout(end, GRACE_MS).unref();
 }

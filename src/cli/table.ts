@@ -1,7 +1,7 @@
 import type { Output } from './output.ts';
 
 const GAP = '  ';
-/** Columns of a terminal, or of a page of the documentation. */
+/** Characters of a line, on a terminal or a page of the documentation. */
 const TABLE_WIDTH = 100;
 const LEAST_WIDTH = 12;
 

@@ -7,7 +7,7 @@ export interface WatchedRequest extends ModelRequest {
 
 /** Timers that tests can advance. */
 export interface Delays {
-  /** Calls `call` once after `ms`, unless it is stopped before. */
+  /** Calls `call` once after `ms`, unless the returned `stop` was called before. */
   after(ms: number, call: () => void): { stop(): void };
 }
 

@@ -40,13 +40,13 @@ function nameIdentifier(name: string): string {
   return /tokens/i.test(name) ? 'parameter' : 'field';
 }
 
-/** Measures of the input. With a word for a limit, each states an overflow. */
+/** Words that measure the input. A sentence with such a word and a word for a limit states an overflow. */
 const MEASURE =
   /\btokens?\b|\b(?:context|input|prompt|sequence|message|conversation)s?(?: \w+)? (?:length|window|size|limit)s?\b|上下文|输入长度/i;
 const LIMIT =
   /\b(?:exceed\w*|over|overflow\w*|limit\w*|max|maximum|(?:longer|larger|greater|more|bigger|higher|less|fewer) than|at most|up to|too (?:long|large|big|many|much)|beyond|above|only|reduce|shorten|range of|cannot|not enough|reached)\b|<=|[<>≤≥]|超过|超出|超长|最大|上限/i;
 
-/** Words for the input itself, which need a word for being long or large. */
+/** Words for the input itself. A sentence with such a word must also say that the input is long or large. */
 const INPUT = /\b(?:prompts?|inputs?|messages|request|conversation|context)\b|提示|输入|请求/i;
 const SIZE =
   /\b(?:too (?:long|large|big)|exceed(?:s|ed|ing)? (?:\w+ ){0,4}(?:length|size|window|limit|context)|(?:reduce|shorten|decrease) (?:\w+ ){0,3}(?:length|size|prompt|input|messages|conversation)|(?:length|size) \w*(?: \w+)? ?exceed\w*|overflow(?:s|ed)?|longer than|cannot fit|does not fit|doesn't fit)\b|超长|过长|too much text/i;
@@ -60,7 +60,7 @@ function isOverflow(sentence: string): boolean {
 
 const OUTPUT = /\b(?:output|completion|generated?|generation|thinking|reasoning|budget|response)\b|\bnew tokens\b/i;
 const READS_INPUT = /\b(?:prompt|input|context|messages?)\b|上下文|输入/i;
-/** Rates, accounts, keys and JSON: errors about them use the same words as an overflow. */
+/** Matches errors about rates, accounts, keys and JSON, which use the same words as an overflow. */
 const UNRELATED =
   /\bper[ -](?:min|minute|hour|day|second|month)|\b[TR]P[MD]\b|\brate\b|\bquota\b|\bcredits?\b|\bbilling\b|\bplan\b|\bafford\b|\bbalance\b|\b(?:api|access|auth\w*|bearer|invalid|expired|refresh|unexpected|special|stop|eos|bos)[ -]tokens?\b|\btokens? (?:expired|is invalid|is not valid)|\binput should\b|\bwait\b|\bretry\b|\bfield (?:\w+ )?(?:is )?too long/i;
 

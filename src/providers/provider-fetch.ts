@@ -7,16 +7,16 @@ import { ERROR_CHARACTERS } from './provider-call.ts';
 const NEVER_MS = 2_147_483_647;
 
 /**
- * Has no timeout for idle connections. Node's default agent closes a connection after five minutes without data, while
- * a model may still think.
+ * Opens an HTTP agent without a timeout for idle connections. Node's default agent closes a connection after five
+ * minutes without data, while a model may still think.
  */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }
 
 /**
- * Options for all SDKs. The turn retries, and not the SDK: it records each attempt, and frees its worker slot
- * meanwhile.
+ * Options for all SDKs. SDKs do not retry. The turn retries, because a turn records each attempt and frees its worker
+ * slot meanwhile.
  */
 export function sdkOptions(dispatcher: Dispatcher) {
   return {

@@ -5,7 +5,7 @@ export interface ResponseHeaders {
 interface RetryHints {
   readonly headers?: ResponseHeaders | undefined;
   readonly message: string;
-  /** True if a rate limit is why the provider refused. Only then do headers with reset times count. */
+  /** True if the provider refused because of a rate limit. Only then do headers with reset times count. */
   readonly isRateLimit: boolean;
 }
 
@@ -88,7 +88,7 @@ export function readNextCallAt(headers: ResponseHeaders, now: number): number | 
   return waitMs === 0 ? undefined : now + Math.min(MAX_WAIT_MS, waitMs);
 }
 
-/** The latest reset among limits that are used up, or whose rest is unknown. */
+/** The latest reset among limits that are used up, or whose remaining calls are unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readTime(given(reset), now))

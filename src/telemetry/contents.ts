@@ -80,11 +80,11 @@ function textPart(content: string): Part {
   return { type: 'text', content };
 }
 
-/** Without a limit, each model call could write a context of 2 MB and search it for secrets. */
+/** Limit of one text. Otherwise each model call could write a context of 2 MB and search it for secrets. */
 const TEXT_CHARS = 16_384;
-/** All messages of a request. The newest are kept. */
+/** Limit of all messages of a request together. The newest messages are kept. */
 const REQUEST_CHARS = 131_072;
-/** A cut removes a last word of up to so many characters whole, because half a secret would escape redaction. */
+/** A cut removes the whole last word, up to this many characters, because half a secret would escape redaction. */
 const WORD_CHARS = 4_096;
 
 export function boundContent(event: ContentEvent): ContentEvent {
@@ -125,7 +125,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** Added for each message, so that a request with 100,000 empty messages is shortened too. */
+/** Counted for each message besides its text, so that a request with 100,000 empty messages is shortened too. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

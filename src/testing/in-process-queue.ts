@@ -7,7 +7,7 @@ import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../jobs
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;
 
-/** Delay of a job if another job works on the same source. */
+/** Delay of a job while another job works on the same conversation or summary. */
 const IN_FLIGHT_MS = 1_000;
 
 /** A job queue in memory, which runs each job as soon as it is added. */

@@ -14,7 +14,7 @@ const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
 /** ms that a model call may wait in its worker for the provider's limit. Meanwhile it blocks a slot of the worker. */
 const AT_GATE_MS = 1_000;
-/** A call that waits longer leaves its worker. This share of its wait, at most this many ms, is added as jitter. */
+/** A call that waits longer than `AT_GATE_MS` leaves its worker. Jitter is a share of the wait, at most so many ms. */
 const [JITTER, MOST_JITTER_MS] = [0.1, 1_000];
 
 interface GatesOptions {

@@ -43,7 +43,7 @@ function distance(text: string, word: string): number {
   return text.includes(word) ? 1 : 2;
 }
 
-/** Yields in the order of `versions`. The first failure ends the search. */
+/** Reads some versions ahead, and yields in the order of `versions`. The first failure ends the search. */
 export async function* readAhead<Value>(
   versions: readonly number[],
   read: (version: number) => Promise<Value>,

@@ -88,7 +88,7 @@ interface StateMarkProps {
   readonly isShown: boolean;
 }
 
-/** Names the state of a message, in colour if the context still shows the message. Most messages of a long log left it. */
+/** Names the state of a message, in colour only if the context shows the message, which is rare in a long log. */
 function StateMark({ words, by, isShown }: StateMarkProps) {
   const text = by === undefined ? words : `${words} v${by}`;
   return isShown ? <Tag tone="accent">{text}</Tag> : <span class="row-state">{text}</span>;

@@ -8,7 +8,7 @@ export interface AnswerDraft {
 
 export const EMPTY_DRAFT: AnswerDraft = { text: '', isError: false };
 
-/** Answer of one call, as the route takes it. The hash names the call that the page shows. */
+/** Answer to one tool call, in the form of the route. The hash names the call that the page shows. */
 type CallAnswer = { readonly hash?: string } & (
   | { readonly content: string; readonly isError?: boolean }
   | { readonly approved: true }

@@ -177,7 +177,7 @@ export async function erase(
 }
 
 interface EventsOptions extends ConversationOptions {
-  /** Id of an event. Absent: all kept events. */
+  /** Id of an event, whose later events are shown. Absent: all kept events. */
   readonly after?: string;
   readonly follow?: boolean;
 }

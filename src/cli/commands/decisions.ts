@@ -13,7 +13,7 @@ import { renameField } from '../typed-errors.ts';
 
 interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /** With this module, a version over the hard limit of the conversation's agent is refused. */
+  /** Module of agents. With it, a version over the hard limit of the conversation's agent is refused. */
   readonly agents?: string;
   readonly policy?: string;
 }

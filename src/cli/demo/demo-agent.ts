@@ -14,7 +14,7 @@ export interface DemoScript {
   readonly usable: number;
 }
 
-/** No other agent may have a name with this prefix. */
+/** Prefix of the names of demo agents. No other agent may have a name with this prefix. */
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;

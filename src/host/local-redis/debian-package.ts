@@ -10,7 +10,8 @@ import { startLocalServer } from './local-server.ts';
 const run = promisify(execFile);
 
 /**
- * The package `redis-server` holds only the service definition. `redis-check-rdb` acts as the server under this name.
+ * The package `redis-server` holds only the service definition. `redis-check-rdb` acts as the server if it runs as
+ * `redis-server`.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';

@@ -107,7 +107,7 @@ class AnswerReader {
       this.#open.set(key, block);
       this.#items.push(block);
     }
-    // The metadata of a later part is complete, so it replaces the earlier one.
+    // The metadata of a later part is complete, so it replaces the metadata of an earlier part.
     Object.assign(block, withOptions(part));
     if (!('delta' in part) || part.delta === '') return;
     block.text += part.delta;

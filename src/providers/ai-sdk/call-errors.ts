@@ -4,7 +4,7 @@ import { isMapping } from '../../domain/parse.ts';
 import { ERROR_CHARACTERS } from '../provider-call.ts';
 import { classifyFailure, type FailedCall, type ProviderFailure } from '../provider-errors.ts';
 
-/** Errors that no provider caused, by name. Their classes differ if a process has several versions of a package. */
+/** Names of errors that no provider caused. Classes would differ if a process had several versions of a package. */
 const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_LoadAPIKeyError: 'the API key of the provider is not set',
   AI_LoadSettingError: 'a setting of the provider is missing',
@@ -60,7 +60,7 @@ interface ErrorBody {
   readonly code?: unknown;
 }
 
-/** Providers nest the error of a body in different ways, and Gemini puts it into a list. */
+/** Providers nest the error of a body in different ways, and Gemini puts the error into a list. */
 function readErrorBody(text: unknown): ErrorBody {
   if (typeof text !== 'string' || text.length > ERROR_CHARACTERS) return {};
   const body = readJsonText(text);

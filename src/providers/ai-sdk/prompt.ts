@@ -8,7 +8,7 @@ import type { ArrangedAssistant, ArrangedItem, ArrangedResult, WireRequest } fro
 import { writeAssistant } from './content-items.ts';
 import type { ProviderTraits } from './provider-traits.ts';
 
-/** Addresses of files that a model fetches itself, by media type. */
+/** Patterns for URLs of files that a model fetches itself, by media type. */
 type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
 interface AiSdkPromptOptions {
@@ -33,7 +33,7 @@ export interface AiSdkPrompt {
 }
 
 /**
- * The two versions of the specification differ only in the form of files.
+ * Writes a prompt. Versions 3 and 4 of the specification differ only in the form of files.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptOptions): Interruptible<AiSdkPrompt> {

@@ -16,11 +16,11 @@ interface MadeCall {
 
 const CALL_CHARS = 120;
 const OUTCOME_CHARS = 100;
-/** Names of read-only tools. Repeating their calls is harmless, so they are listed last. */
+/** Names of read-only tools. Repeating their calls is harmless, so a list has them only if there is room. */
 export const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
-/** Lists calls by code: with a wrong list, the agent would repeat an action. Read-only calls are left out first. */
+/** Code lists the calls: after a wrong list, the agent would repeat an action. Read-only calls are left out first. */
 export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
   const newestFirst = readCalls(messages).toSorted((a, b) => b.position - a.position);
   const ranked = [...newestFirst.filter((made) => !isReadOnly(made)), ...newestFirst.filter(isReadOnly)];

@@ -14,7 +14,7 @@ export const ANSWER_TOKENS = 1_000;
 const LAST_LINE_TOKENS = 40;
 const MAX_CALL_CHARS = 80;
 
-/** Additional tokens by which the next attempt is smaller, because each attempt counts the whole answer. */
+/** Tokens by which the next attempt is smaller than needed, because each attempt counts the whole answer. */
 const SPARE_TOKENS = 8;
 
 type Compose = (room: number) => Promise<string>;
@@ -55,7 +55,7 @@ function nameAuthor(
 
 /**
  * Reads the tool calls that results in `entries` answer. A call's id names its message.
- * @param entries their own calls are known already
+ * @param entries results, and messages whose calls need no further reading
  */
 export async function readCalls(
   place: LogPlace,

@@ -117,8 +117,8 @@ export async function catchUp(run: RunningTurn): Promise<RunFacts['catch_up']> {
 async function closeWait(run: RunningTurn, waited: NonNullable<ClaimedTurn['waited']>): Promise<void> {
   const { journal } = run;
   if (waited.for === 'tools' || waited.for === 'approval') return;
-  // The first claim after a wait writes this record before any other. More records than before the wait: an earlier
-  // claim wrote it and died. Times prove nothing, because clocks may run backwards.
+  // The first claim after a wait writes this record before any other. If there are more records than before the wait,
+  // an earlier claim wrote it and died. Times prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
   if (waited.for === 'retry') {
     if (countsAsRetry(journal.waitsOf(waited.step), waited.isHeld)) await journal.recordWait(waited.step, 'retry_due');
@@ -136,7 +136,7 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
   return takeover.status === 'ended' && settlesSize(takeover.outcome);
 }
 
-/** The last assistant message of the turn. Undefined if none, or if a message behind it asks for a correction. */
+/** The last assistant message of the turn. Undefined without one, or if a later message asks for a correction. */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countSteps(journal.steps, MODEL_STEP);
   if (count === 0) return undefined;
