@@ -8,7 +8,7 @@ import { DEFAULT_PRIORITY, QUEUES, type QueueName } from './queues.ts';
 export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
-  /** Number of runs. If the last run throws, the job has failed. */
+  /** Most runs of a job. If the last of them throws, the job has failed. */
   readonly attempts: number;
   readonly backoffMs: number;
   readonly priority: number;
@@ -24,10 +24,11 @@ export interface JobDefinition<Task> {
 export const PAYLOAD_VERSION = 1;
 
 /**
- * Deliveries of a job of a newer version before it is dropped. They take a minute, so that a newer worker can take it.
+ * Deliveries of a job of a newer release, before the job is dropped. Together they take a minute, in which a newer
+ * worker can take the job.
  */
 export const NEWER_PAYLOAD_TRIES = 6;
-/** Delay after the first delivery of such a job. The delay doubles with each delivery. */
+/** Delay after the first delivery of a job of a newer release. The delay doubles with each delivery. */
 export const NEWER_PAYLOAD_DELAY_MS = 1_000;
 
 const versionSchema = z.object({ v: z.number().gt(PAYLOAD_VERSION) });

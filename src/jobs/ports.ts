@@ -53,7 +53,10 @@ export type TurnDeliveryResult =
   | { readonly status: 'lost' }
   | Postponed;
 
-/** Handles the turns of a conversation. Throws the error if Redis is down, else a `BrokenDelivery`. */
+/**
+ * Handles the turns of a conversation. If Redis is down, throws its error. Throws any other failure as
+ * `BrokenDelivery`.
+ */
 export type TurnHandler = (conversation: ConversationRef) => Promise<TurnDeliveryResult>;
 
 export interface PassDelivery {

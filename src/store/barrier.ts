@@ -62,7 +62,7 @@ export class Barrier {
     }
   }
 
-  /** @param isDone true if a reply says that the write is done. Other replies do not wait */
+  /** @param isDone true if a reply says that the write is done. After other replies, the barrier does not wait */
   bind<Input extends readonly unknown[], Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
     keyspace: Keyspace,

@@ -138,7 +138,7 @@ function readUndo(fields: RecordFields): SeqRange[] {
   return undo;
 }
 
-/** No decision depends on these ranges, so corrupt ranges count as missing. */
+/** Reads the ranges in the field `left`. No decision depends on them, so corrupt ranges count as missing. */
 function readLeft(fields: RecordFields): LeftRange[] {
   const words = fields.needText('left').split(' ');
   return words.flatMap((word, at): LeftRange[] => {
@@ -256,7 +256,7 @@ function readBackoff(fields: RecordFields): Backoff {
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }
 
-/** A fork is copying messages into this conversation, which accepts nothing else until then. */
+/** A fork is copying messages into this conversation, which accepts nothing else until the copy is complete. */
 export interface Forking {
   readonly status: 'forking';
   /** True if the fork no longer renews its lease. The same operation may continue, or another fork may replace it. */

@@ -35,8 +35,7 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
   };
   return {
     /**
-     * Returns a loss of data that this process did not know yet. The record of the database has been written again by
-     * then.
+     * Returns a loss of data that this process did not know yet, after writing the record of the database again.
      * @throws incompatible_store if the database now has another number of shards or a newer schema
      */
     check: async () => {

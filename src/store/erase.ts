@@ -67,8 +67,8 @@ export type ExpireResult =
   | { readonly status: 'resumed' };
 
 /**
- * Erases an idle conversation. Each call names a new owner. If the conversation is created again, the next batch
- * removes nothing.
+ * Erases an idle conversation in batches. Each call has an `owner` id of its own. If the conversation is created again,
+ * the next batch removes nothing.
  */
 export function bindExpire(
   run: (...step: ExpireStep) => Promise<ExpireProgress>,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { callStore } from './records.ts';
 
-/** ms between two rounds of questions. After a longer pause, the next round starts at once. */
+/** Least ms between two rounds, which ask Redis about keys. After a longer pause, the next round starts at once. */
 const ROUND_MS = 20;
 
 interface Question {

@@ -50,7 +50,7 @@ export type GatePassage =
 
 export interface GateEntry {
   readonly gate: string;
-  /** Id of the turn or summary that makes the call. Under this id it keeps its place in the line. */
+  /** Id of the turn or summary that makes the call. The call keeps its place in the line under this id. */
   readonly waiter: string;
   readonly tokens: number;
   /**
@@ -106,7 +106,7 @@ const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
 export interface GateState {
   readonly gate: string;
   readonly pausedMs: number;
-  /** Number of calls a minute, as far as the provider has shown its limit. */
+  /** Calls a minute that the gate lets pass, learned from the provider. Undefined while the gate has no such limit. */
   readonly perMinute: number | undefined;
   readonly waiting: number;
 }

@@ -13,7 +13,7 @@ import { claimsOf } from './summaries.ts';
 export interface HeldLeasesOptions extends RedisLocation {
   readonly shards: number;
   readonly worker: string;
-  /** Owner of the only turn that this process runs. Then only its leases are extended. */
+  /** Owner of the only turn that this process runs. Absent: the leases of all owners of the worker are extended. */
   readonly owner?: string | undefined;
 }
 

@@ -35,9 +35,9 @@ export function loadLua(name: string): LuaFile {
 }
 
 /**
- * Reads a file with the files that it includes. An indented include is copied inside its block, for this block alone. Its
- * definitions run only if the block does. Redis runs all definitions of a script at each call: about a microsecond for
- * each function.
+ * Reads a file with the files that it includes. An indented include is copied inside its block, for this block alone.
+ * The included definitions run only if that block runs. Redis runs all definitions of a script at each call: about a
+ * microsecond for each function.
  */
 function copyIncluded(path: string, copied: Set<string>): string {
   const file = readFileSync(new URL(`./lua/${path}.lua`, import.meta.url), 'utf8');

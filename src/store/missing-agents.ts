@@ -4,8 +4,8 @@ import { callStore } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /**
- * ms after the last look for a missing agent, after which its entry is dropped. Workers look every few seconds while
- * work waits.
+ * The entry of a missing agent is dropped this many ms after the last search for it. While work waits, workers search
+ * every few seconds.
  */
 const FORGET_MS = 600_000;
 
@@ -26,7 +26,7 @@ export interface MissingAgent {
   readonly forMs: number;
 }
 
-/** ms after the last look for an agent, for which the agent counts as missing. */
+/** An agent counts as missing for this many ms after the last search that did not find it. */
 const RECENT_MS = 120_000;
 
 /** @param now clock of Redis in ms since epoch */

@@ -18,12 +18,12 @@ import { answerWithin } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeVersion } from './version-record.ts';
 
-/** Each call looks at one of so many shards. No caller waits for a pack. */
+/** Each call visits one shard out of this many. No caller waits for a pack. */
 const SHARE_OF_SHARDS = 32;
 const ROUND_MS = 500;
 const MOST_TAKEN = 4;
 const RETRY_MS = 600_000;
-/** ms after which a shard counts as silent, until a later call. */
+/** ms after which a call no longer waits for a shard. A later call visits that shard again. */
 const SILENT_MS = 1_000;
 
 const PACK_ENTRIES = 1_000;

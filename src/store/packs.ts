@@ -137,7 +137,7 @@ export class PackReader {
   async #read(name: string): Promise<ReadonlyMap<number, string>> {
     if (this.#last?.name === name) return this.#last.entries;
     const value = await callStore(() => this.#redis.hgetBuffer(this.#key, name));
-    if (value === null) return new Map(); // an erase, or a failover to a replica without this pack
+    if (value === null) return new Map(); // an erase removed the pack, or a failover lost it
     const texts = await unpack({ key: this.#key, field: name }, value);
     const ranges = this.#ranges.get(name) ?? [];
     if (ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0) !== texts.length)

@@ -35,11 +35,11 @@ export interface PassLease {
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /** The first stored plan restarts the count at 1. */
+  /** Number of claims of the pass. The first stored plan restarts the count at 1. */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
-  /** True if this job started the summarization jobs of the pass, whose results then belong to it. */
+  /** True if this job started the summarization jobs of the pass, and now continues with their results. */
   readonly isResumed: boolean;
   readonly plan?: PassPlan;
   /** A proposal with a person's verdict. Absent verdict: the time for a decision has passed. */

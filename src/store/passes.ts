@@ -54,7 +54,7 @@ export interface PassRequest {
   readonly reasons: readonly Reason[];
   /** For the reason `overflow`: upper bound of the refused request. Later requests can only lower this value. */
   readonly refusedTokens?: number | undefined;
-  /** Correction factor for token counts, if the requester counted. Later requests can only raise the value. */
+  /** Correction factor for token counts, if the requester counts tokens. Later requests can only raise the value. */
   readonly calibration?: number | undefined;
   /** Id of the pass to create. Unused if a pass is already in progress. */
   readonly passId: string;
@@ -82,7 +82,7 @@ function readRequested(passId: string, needsWake: number) {
 export type PassClaimResult =
   | { readonly status: 'claimed'; readonly pass: ClaimedPass }
   | { readonly status: 'empty' | 'gone' }
-  /** Another worker owns the pass, or it waits for summarization jobs of another queue job. */
+  /** Another worker owns the pass, or the pass waits for summarization jobs of another queue job. */
   | { readonly status: 'leased'; readonly untilMs: number }
   /** The pass has used up its attempts. `wakeTurn` is used as in `endPass`. */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };

@@ -89,7 +89,7 @@ export interface ServedAgent {
   readonly roles: readonly string[];
 }
 
-/** By name. Workers of a release that did not record its agents are left out. */
+/** Lists agents by name. Workers of a release that did not record its agents are left out. */
 export async function listAgents(redis: Redis, keyspace: Keyspace): Promise<ServedAgent[]> {
   const workers = await listWorkers(redis, keyspace, LOST_AFTER_MS);
   const having = new Map<string, ListedWorker[]>();
@@ -177,8 +177,8 @@ interface ListedConnection {
 }
 
 /**
- * Finds the connection of this process in the list of Redis. The server is that of one hash slot. Each process connects
- * under its own name.
+ * Finds the connection of this process in the list of Redis, or of the Cluster node with one chosen hash slot. Each
+ * process connects under its own name.
  */
 class OwnConnection {
   readonly #redis: Redis;
@@ -209,7 +209,7 @@ class OwnConnection {
     return await asked;
   }
 
-  /** Empty if the server does not show its connections. */
+  /** Returns the connections that have ended. Empty if the server does not show its connections. */
   async findEnded<Connection extends ListedConnection>(
     connections: readonly Connection[],
   ): Promise<readonly Connection[]> {

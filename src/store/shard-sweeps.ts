@@ -107,7 +107,7 @@ export class ShardSweeps {
     const free = shards.filter((shard) => !this.#pending.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, sweep))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
-    // No failure is reported while there are idle conversations to erase.
+    // A full Redis is not reported while idle conversations can be erased, because the erase frees memory.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };

@@ -123,7 +123,7 @@ function usageArgs({ inputTokens, outputTokens, cachedTokens = 0, costMicros = 0
 /** Empty prefix, which matches every existing record, so that the first text of a part is never replaced. */
 const ANY_PREFIX = '';
 
-/** Name of a part. Summaries have hexadecimal hashes, so these names cannot collide with theirs. */
+/** Name under which a part of a summary is stored. Names of whole summaries are hexadecimal, so they never collide. */
 function partHash(key: string): string {
   return `part:${key}`;
 }

@@ -76,7 +76,7 @@ function bindHoldSweeping(redis: Redis, keyspace: Keyspace): HoldLease {
 /** Margin for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
-/** Number of lists that are asked for together. In a busy database, most of them exist. */
+/** Smallest group of lists whose existence is checked together. In a busy database most lists exist. */
 const LISTS_AT_ONCE = 16;
 
 interface DueReader {

@@ -37,7 +37,8 @@ export interface TurnUndo extends TurnVersion {
 }
 
 /**
- * Result of removing turns. `known`: nothing is left to undo, perhaps because an earlier attempt of this call did it.
+ * Result of removing turns from the context. `known`: nothing is left to undo, perhaps because an earlier attempt of
+ * this call did it.
  */
 export type UndoResult = VersionResult<'undone' | 'known'>;
 

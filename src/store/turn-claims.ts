@@ -20,7 +20,7 @@ export type ClaimResult =
 /**
  * Claims the oldest unsettled turn.
  * @param wake queue job, stored and returned if the turn is settled as poison and another turn follows
- * @param agents the worker's agents. A turn of another agent is not claimed. Absent: any turn is
+ * @param agents the worker's agents. A turn of another agent is not claimed. Absent: a turn of any agent is claimed
  */
 export const claimTurnScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, wake: string, agents?: readonly string[]],

@@ -116,7 +116,7 @@ function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView
     requestTokens: fields.counts('requestTokens'),
     ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
   };
-  return view as unknown as TurnView; // scripts write all fields that belong to a state
+  return view as unknown as TurnView; // the scripts write all fields that a turn in this state has
 }
 
 function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
@@ -144,7 +144,7 @@ export interface TurnClaim {
 }
 
 export interface RecordedSteps {
-  /** Records by the key of the step. Marks of waits are among them. */
+  /** Records of steps, by the key of the step. Waits are recorded as steps, too. */
   readonly steps: ReadonlyMap<string, StepRecord>;
   /** Present while the turn is the first of its conversation and a worker has claimed it. */
   readonly claim?: TurnClaim;

@@ -95,7 +95,7 @@ const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void
 /** Approximate number of texts that one HSCAN reads. Each text may be as large as a message. */
 const BATCH = 10;
 
-/** The first and the last cursor are `0`. A text never changes, so no script is needed. */
+/** Reads begin with the cursor `0`, and end when `next` is `0`. A text never changes, so no script is needed. */
 function bindReadTexts(
   redis: Redis,
   keyspace: Keyspace,

@@ -68,7 +68,8 @@ export async function readJob<Task>(
     // BullMQ puts a delayed job behind others of its priority. The lowest priority keeps the job behind all readable
     // jobs.
     await job.changePriority({ priority: LOWEST_PRIORITY });
-    // Delays of 1, 2, 4 … 32 s. With a delay of 1 s each time, 5,000 such jobs kept all other jobs waiting for 32 s.
+    // Delays of 1, 2, 4 … 32 s. With a delay of 1 s each time, 5,000 jobs of a newer release kept all other jobs
+    // waiting for 32 s.
     const delayMs = NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, job.attemptsStarted) - 1);
     return await deliverAgain(job, token, Date.now() + delayMs);
   }

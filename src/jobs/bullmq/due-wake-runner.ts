@@ -7,7 +7,7 @@ import type { Intake } from './queue-worker.ts';
 
 const LOOK_MS = 250;
 
-/** ms of waiting in the queue that show a crowded queue, where due wakes are likely. */
+/** A job that has waited for more than this many ms shows that its queue is crowded, so due wakes are likely. */
 const CROWDED_MS = 10;
 /** ms for which a job continues with other conversations. BullMQ moves delayed jobs only when a job ends. */
 const CONTINUE_MS = 30_000;
@@ -32,7 +32,7 @@ export class DueWakeRunner implements DueWakeHandler {
     this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
   );
   #worker: Worker | undefined;
-  /** False: probably no wake is due, so a worker with free capacity does not look after each job. */
+  /** False: probably no wake is due, so a worker with free capacity does not search for wakes after each job. */
   #mayBeDue = false;
   #tookAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -52,8 +52,8 @@ export class DueWakeRunner implements DueWakeHandler {
 
   /**
    * Handles due wakes within a job for `CONTINUE_MS`. Ends earlier if no wake is due, the worker closes, or a wake fails or
-   * is postponed. An error does not fail the job, because it belongs to another conversation, which the sweeper wakes
-   * again.
+   * is postponed. An error of such a wake does not fail the job, because the error belongs to another conversation. The
+   * sweeper wakes that conversation again.
    */
   async handleDueWakes(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();
@@ -69,7 +69,7 @@ export class DueWakeRunner implements DueWakeHandler {
     }
   }
 
-  /** Waits for the last look. The worker must be closing. */
+  /** Waits until the last search for due wakes has ended. The worker must be closing. */
   async close(): Promise<void> {
     await this.#look;
   }
@@ -81,7 +81,7 @@ export class DueWakeRunner implements DueWakeHandler {
     }, waitMs).unref();
   }
 
-  /** Adds jobs for as many due wakes as the worker can run. Looks again later if more are due. */
+  /** Adds jobs for as many due wakes as the worker can run. Searches again later if more wakes are due. */
   async #lookNow(): Promise<void> {
     this.#timer = undefined;
     if (this.#isClosing) return;
@@ -92,7 +92,7 @@ export class DueWakeRunner implements DueWakeHandler {
     if (this.#mayBeDue && room > 0) this.#lookSoon();
   }
 
-  /** True if no wake is due. One plain command finds that out, and BullMQ's script that takes jobs would run several. */
+  /** True if no wake is due. One plain command finds this out. The script that takes due wakes would run several. */
   async #knowsNone(): Promise<boolean> {
     if (this.#mayBeDue) return false;
     const { dueWakes, queue } = this.#options;

@@ -43,7 +43,7 @@ const LATER = FIRST + PRIORITY_SCORE;
 const DUE = 'due:wakes';
 
 /**
- * Adds due wakes, scored by the time in ms, if enough jobs wait. A known wake keeps its place.
+ * Adds due wakes, scored by the time in ms, if at least CROWD jobs wait. A known wake keeps its place.
  * KEYS: due, prioritized. ARGV: LATER, CROWD, members. Reply: 1 | 0 if few jobs wait
  */
 const PUT = [
@@ -79,7 +79,8 @@ const TAKE = [
 ].join('\n');
 
 /**
- * Looks for a due wake. If no job waits or runs, no worker may look for it, so it is removed and the caller adds a job.
+ * Checks that the set has a due wake. If no job waits or runs, perhaps no worker ever takes the wake. The script then
+ * removes the wake, and the caller adds a job.
  * KEYS: due, prioritized, active. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
  */
 const FIND = [
@@ -97,7 +98,7 @@ interface DueCommands {
 
 export class DueWakes {
   readonly #redis: QueueConnection & DueCommands;
-  /** Queues in which enough jobs waited, as far as this process knows. */
+  /** Queues in which at least `CROWD` jobs waited when this process last counted the jobs. */
   readonly #crowded = new WeakSet<QueueKeys>();
   readonly #looking = new WeakSet<QueueKeys>();
   readonly #batches = new WeakMap<QueueKeys, TickBatch<DueWake, boolean>>();
@@ -137,7 +138,7 @@ export class DueWakes {
     return { wakes: members.map(readMember).filter((wake) => wake !== undefined), left };
   }
 
-  /** True if the wake is in the set and a job will lead a worker to it. */
+  /** True if the wake is in the set, and a worker will take the wake after a job that waits or runs now. */
   async has(queue: QueueKeys, wake: DueWake): Promise<boolean> {
     const keys = [DUE, 'prioritized', 'active'].map((key) => queue.toKey(key));
     return (await this.#redis.findDueWake(...keys, writeMember(wake))) === 1;
@@ -148,7 +149,7 @@ export class DueWakes {
     let cursor = '0';
     do {
       const [next, found] = await this.#redis.zscan(due, cursor, 'MATCH', `*|${tenant}|${id}`, 'COUNT', 1_000);
-      const members = found.filter((_, place) => place % 2 === 0); // scores stand between the members
+      const members = found.filter((_, place) => place % 2 === 0); // the score of each member follows it
       if (members.length > 0) await this.#redis.zrem(due, ...members);
       cursor = next;
     } while (cursor !== '0');
@@ -196,7 +197,7 @@ interface Call<Item, Reply> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Joins all calls that are made in one pass of the event loop. A script costs Redis more than the commands in it. */
+/** Joins all calls of one pass of the event loop into one call of a script, which saves Redis time. */
 export class TickBatch<Item, Reply> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Reply[]>;
   #calls: Call<Item, Reply>[] = [];

@@ -15,8 +15,8 @@ import { type DeliveryListeners, deliverAgain, type JobDelivery, readJob } from 
 import type { QueueSet } from './queue-set.ts';
 
 /**
- * Child jobs that one transaction adds. It blocks Redis and this process, and 100,000 messages may have 12,000
- * sequences. After a crash between two transactions, the pass continues without the missing summaries.
+ * Most child jobs that one transaction adds, because it blocks Redis and this process. 100,000 messages may need 12,000
+ * jobs. After a crash between two transactions, the pass continues without the missing summaries.
  */
 const CHILDREN_AT_ONCE = 500;
 
@@ -24,7 +24,7 @@ const TRY_AGAIN_MS = 250;
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
-/** Delivers passes. A pass that waits for child jobs is delivered again when all have ended. It may then plan again. */
+/** Delivers passes. A pass whose child jobs have all ended is delivered again, and may then plan again. */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakePassJob, job, token, listeners);
@@ -52,8 +52,8 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
 }
 
 /**
- * Reads BullMQ's links to the children, which are written in the transaction that adds the children. A worker that has
- * lost the job could still write a field of its data. Also false after a crash before the job waited for its children.
+ * True if the job has child jobs and all of them have ended. Reads BullMQ's own links to them, because a worker that
+ * has lost the job could still change the job's data.
  */
 async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
   const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();

@@ -83,7 +83,7 @@ function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }
 
-/** Minutes of the report. BullMQ keeps as many for each shard of a queue. */
+/** Number of minutes in the report. BullMQ keeps the counts of so many minutes for each shard of a queue. */
 export const HOUR_MINUTES = 60;
 
 const MINUTE_MS = 60_000;
@@ -110,8 +110,8 @@ export async function readHour(queues: QueueSet, now: number): Promise<QueueHour
 }
 
 /**
- * Reads BullMQ's counts. BullMQ writes the count of a minute when the first job of a later minute ends. So `data[0]` is
- * the minute before the last job, and `count - prevCount` is the number of its own minute.
+ * Reads BullMQ's counts. BullMQ writes the count of a minute when the first job of a later minute ends. So the minute
+ * in which the last job ended has the count `count - prevCount`, and the minute before has `data[0]`.
  */
 export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now: number): number[] {
   const lastMinute = Math.floor(meta.prevTS / MINUTE_MS);

@@ -18,7 +18,7 @@ interface QueueSetOptions {
   readonly failsFast?: boolean;
 }
 
-/** Events that a queue keeps, of which `shard-waits.ts` reads when a job came back. BullMQ's default is 10,000. */
+/** Number of events that a queue keeps, for the reader in `shard-waits.ts`. BullMQ's default is 10,000. */
 const KEPT_EVENTS = 100;
 
 export class QueueSet {

@@ -19,7 +19,7 @@ interface QueueWorkerOptions {
   readonly onReclaim?: (queue: QueueName) => void;
   /** Longest data that is parsed, in characters. The delivery of a job with longer data gets a symbol instead. */
   readonly maxDataCharacters?: number;
-  /** Finished jobs that Redis keeps, for jobs without a setting of their own. */
+  /** How many finished jobs Redis keeps, and for how long. A setting of the job itself comes first. */
   readonly kept?: Pick<WorkerOptions, 'removeOnComplete' | 'removeOnFail'>;
 }
 
@@ -62,7 +62,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   return worker;
 }
 
-/** Replaces a thrown value that is no plain error. BullMQ reads its message and stack, and stores the message. */
+/** Replaces a thrown value that is no plain error, because BullMQ reads message and stack of every thrown value. */
 async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
@@ -184,7 +184,7 @@ export class Intake {
 
 /** Fields that BullMQ parses when a worker takes a job. The limit of the data depends on the queue. */
 const PARSED: readonly unknown[] = ['opts', 'progress', 'parent', 'stacktrace', 'returnvalue'];
-/** Limit for each of these fields. turnfold writes a few hundred characters. */
+/** Limit in characters of each field in `PARSED`. turnfold writes a few hundred. */
 const MOST_CHARACTERS = 65_536;
 const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
 /** Replaces the fields of an unreadable job. The delivery refuses a job without data, and BullMQ does not keep it. */

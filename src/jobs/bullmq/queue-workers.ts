@@ -78,8 +78,8 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
 }
 
 /**
- * Divides the concurrency of a role among shards, at least one job each: otherwise no job of a shard would run here.
- * The remainder goes to the shards from `first` on. A random `first` in each process evens it out.
+ * Divides the concurrency of a role among shards, at least one job each: this process would never run jobs of a shard
+ * without a share. The remainder goes to the shards from `first` on. A random `first` in each process evens it out.
  */
 export function shareOut(concurrency: number, shards: number, first = 0): number[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -211,8 +211,8 @@ class RunningWorkers {
     deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
     const outcome = await Promise.race([closed, deadline, lost]);
-    // If a look for due wakes is cut off, its wakes are lost until the sweeper finds them. Redis may be frozen, so this
-    // wait is short.
+    // If a search for due wakes is cut off, the wakes that it took are lost until the sweeper replaces them. Redis may
+    // be frozen, so this wait is short.
     const looks = Promise.all(this.#runners.map((runner) => runner.close()));
     if (outcome === 'closed') await Promise.race([looks, sleep(LAST_LOOK_MS, undefined, { ref: false })]);
     ended.abort();

@@ -40,8 +40,8 @@ async function readOldestSince(jobs: Queue, redis: QueueReader, now: number): Pr
     redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1),
     listPrioritized(jobs, redis),
   ]);
-  // Read once, and after the ids. If a job came back between the two reads, it would otherwise look older than all
-  // events.
+  // The events are read once, and after the job ids. In the other order, a job that came back between the two reads
+  // would look older than all events.
   let arrivals: Promise<Arrivals> | undefined;
   const reader: JobReader = { jobs, redis, now, readArrivals: () => (arrivals ??= readArrivals(jobs, redis)) };
   const sinces = await Promise.all([reclaimed, ...prioritized].map((ids) => dateOldest(ids, reader)));
@@ -95,7 +95,8 @@ interface JobReader {
 }
 
 /**
- * Start of the longest wait among jobs that are sorted by it. If the first has no exact time, the others may have one.
+ * Finds when the longest wait began. The jobs are sorted, longest wait first. If the first job has no exact time, the
+ * others may have one.
  */
 async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
@@ -115,8 +116,8 @@ interface JobDate {
  * Finds out since when a job waits. A job that no worker has taken yet has waited since it was added. A job that came
  * back from its children, from a delay or from a dead worker stores no exact time. The queue's events have that time.
  *
- * A process cannot remember when it first saw an id: the process of `doctor` has just started. A field of our own
- * cannot be written, because a script of BullMQ brings a parent back.
+ * A process cannot remember when it first saw an id: the process of `doctor` has just started. turnfold cannot store
+ * the time in a field of its own, because a script of BullMQ brings a parent job back.
  * @returns undefined if a worker took the job meanwhile
  */
 async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: JobReader): Promise<JobDate | undefined> {

@@ -41,7 +41,7 @@ export interface OpenWakeQueue extends WakeQueue {
   close(): Promise<void>;
 }
 
-/** A queue for the pages of the fleet. This interface keeps the type of BullMQ's queue inside this folder. */
+/** A queue, for the web pages of `fleet`. This interface keeps the type of BullMQ's queue inside this folder. */
 export interface BoardQueue {
   readonly shard: number;
   readonly queue: object;
@@ -50,7 +50,7 @@ export interface BoardQueue {
 /** States of a job that will still be delivered. An active job is not among them, because its worker may be dead. */
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
-/** ms for a call. The caller has one second, and needs the rest. A wake that arrives later does no harm. */
+/** ms for a call of a client, which needs the rest of its second. A wake that arrives later does no harm. */
 const FAIL_FAST_MS = 900;
 /** ms for a report or an erase. Redis lists all its clients for each shard, or an erase reads all jobs that wait. */
 const REPORT_MS = 10_000;
@@ -180,7 +180,7 @@ class JobEraser {
   async erase(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void> {
     if (conversations.length === 0) return;
     await this.#eraseFromInbox(conversations, jobs);
-    if (jobs === 'ended') return; // wakes that have ended leave no job
+    if (jobs === 'ended') return; // only the inbox keeps jobs that have ended
     for (const conversation of conversations) {
       for (const [name] of this.#queues.entries()) {
         const queue = this.#queues.of(name, conversation);

@@ -28,7 +28,7 @@ const EMPTY: { readonly [T in Type]: () => Values[T] } = {
   stream: () => new Stream(),
 };
 
-/** Number of reads between two searches for expired keys that no command asks for. */
+/** Number of reads after which all expired keys are removed. Other reads remove only their own key, once expired. */
 const SEARCH_EVERY = 4_096;
 
 export class Database {
@@ -126,7 +126,7 @@ export class Database {
   }
 
   /**
-   * @param at undefined for never
+   * @param at ms since epoch. Undefined: the key never expires
    * @returns false if there is no such key
    */
   expire(key: string, at: number | undefined): boolean {

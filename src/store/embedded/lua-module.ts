@@ -3,7 +3,7 @@ import { ReplyError } from './reply.ts';
 
 export type Pointer = number;
 
-/** Views of the WebAssembly memory, which replaces them when it grows. */
+/** Views of the WebAssembly memory. When the memory grows, new views replace them. */
 interface Memory {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
@@ -46,7 +46,7 @@ export const LUA = { nil: 0, boolean: 1, lightuserdata: 2, number: 3, string: 4,
 export const REGISTRY = -10_000;
 export const GLOBALS = -10_002;
 
-/** Length from which a Buffer copies a text. For shorter texts a Buffer is slower than a copy by hand. */
+/** Longest text in bytes that a loop copies. For longer texts, a Buffer is faster than a loop. */
 const COPIED_BY_HAND = 48;
 const FIRST_BYTES = 65_536;
 

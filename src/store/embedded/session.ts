@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 const QUEUED = new Status('QUEUED');
-/** Commands that wait, each with the command that answers at once. */
+/** Commands that wait for data, each with its counterpart that answers at once. */
 const BLOCKING: Readonly<Record<string, string>> = { BZPOPMIN: 'ZPOPMIN', BLPOP: 'LPOP', BRPOP: 'RPOP' };
 
 /** One connection to the server. A command that waits delays the requests behind it. */

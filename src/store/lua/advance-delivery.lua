@@ -1,5 +1,5 @@
--- Moves a claimed delivery behind an event, and renews the claim. Without a later event the delivery leaves the outbox.
--- `sentId`: id of the last event that was sent.
+-- Moves a claimed delivery past the event that was sent, and renews the claim. If there is no later event, the delivery
+-- leaves the outbox. `sentId`: id of the last event that was sent.
 -- Reply: {new claim, next event}, or {} if no event is left or another worker has the claim
 -- @keys outbox, positions, events
 -- @args name, claim, sentId, claimMs

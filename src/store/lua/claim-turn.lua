@@ -1,5 +1,5 @@
--- Gives the first turn of the mailbox to a worker, under a new epoch that fences former owners. If its workers keep
--- dying without an outcome, and the last process ran only this turn, the turn is settled as failed (poison, I10).
+-- Gives the first turn of the mailbox to a worker, under a new epoch that fences former owners. If the turn's workers
+-- keep dying without an outcome, and the last process ran only this turn, the turn is settled as failed (poison, I10).
 -- `poison`: failure of a poison turn (JSON). `maxMessages` and `maxBytes` limit the context in the reply. `agents`:
 -- those of the worker between spaces, '' for any.
 -- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'unserved', agent} | {'poison', turn, 1 if the wake is
@@ -53,7 +53,7 @@ if number_of(turn.key, name, until_ms) > now then
 end
 
 local attempts, alone = tonumber(value_of(record, 'attempts') or 0), value_of(record, 'alone')
--- A watched process may have died with its machine. Only if this repeats, the turn is the cause.
+-- Without a report of its death, a watched process may have died with its machine. So its turn gets twice the claims.
 local most_attempts = (alone == 'watched' and 2 or 1) * tonumber(maxAttempts)
 if alone and attempts >= most_attempts then
   -- @include poison

@@ -1,6 +1,6 @@
 -- Makes a new context version the live one, and ends the compaction pass that made it.
 -- `expected`: the live version that the caller knows. `seen`, `ttl`: as in end-pass. Counted pairs of field and text
--- follow, then as put_version.
+-- follow, then the arguments of put_version.
 -- Reply: as end-pass | {'version_changed', live version}
 -- @args passId, owner, outcome, backoff, wake, seen, ttl, expected, ...
 -- @include keys

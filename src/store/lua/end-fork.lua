@@ -1,6 +1,6 @@
 -- Completes a fork: writes its first version, and lets the conversation accept turns. Compaction thresholds for turns
--- and messages count from now. If a failover lost copied batches, the fork stays closed.
--- Counted keys of summaries follow, then as put_version.
+-- and messages count from now. If a failover lost copied batches, the conversation stays closed to turns.
+-- Counted keys of summaries follow, then the arguments of put_version.
 -- Reply: {'done'} | {'incomplete', last seq of the copy} | {'superseded'} | {'gone'}
 -- @args operation, ...
 -- @include keys

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Ends the packing of a log. If log or version have changed meanwhile, the conversation only stays due. If nothing is
--- left to pack, the script replaces a small log and a short event stream by copies. The copies lack the memory that
--- Redis had reserved for growth.
+-- Ends the packing of a log. If log or version have changed meanwhile, the conversation only stays due for packing. If
+-- nothing is left to pack, the script replaces a small log and a short event stream by copies. The copies lack the
+-- memory that Redis had reserved for growth.
 -- `head`, `version`: last seq of the log and live version that the caller knows. `againMs`: ms until the conversation
 -- is due again, '' if nothing is left to pack.
 -- Reply: 1
@@ -9,7 +9,7 @@
 -- @include packing
 local MOST_ENTRIES, MOST_BYTES, MOST_EVENTS = 8, 65536, 500
 
--- Copies a key in place of itself. If the Redis user may not copy, the key stays.
+-- Replaces a key by a copy of itself. If the Redis user may not copy, the key stays.
 local function shrink(key)
   if redis.pcall('COPY', key, key .. ':copy', 'REPLACE') == 1 then redis.call('RENAME', key .. ':copy', key) end
 end

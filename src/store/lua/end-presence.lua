@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Removes a worker, unless its key was renewed meanwhile. Runs on a full Redis.
--- `renewedMs`: above this rest of its life in ms, the key counts as renewed.
+-- `renewedMs`: a key that has more than this many ms to live counts as renewed.
 -- Reply: 1 | 0 if the worker is alive, or another call removed it
 -- @keys workers, key
 -- @args worker, renewedMs

@@ -10,8 +10,8 @@
 -- @include gate-line
 -- Assumed ms of a call until one has ended, and bounds of the time between two looks for a free place.
 local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
--- Factors by which the rate grows: in a second, and at most with one call. If refusals arrive late, this growth takes
--- longer than a second.
+-- Factors by which the rate grows: in LEAST_GROWTH_MS, at most with one call, and near the last refused rate. If a
+-- refusal takes long, the growth takes LAGS times as long as a refusal.
 local GROWTH, CALL_GROWTH, SLOW_GROWTH, LEAST_GROWTH_MS, LAGS = 2, 1.3, 1.02, 1000, 2
 local state = read_gate()
 tokens, concurrent, patienceMs = tonumber(tokens), tonumber(concurrent), tonumber(patienceMs)
@@ -28,8 +28,8 @@ redis.call('ZREMRANGEBYSCORE', calls, '-inf', now)
 local free = concurrent > 0 and concurrent - redis.call('ZCARD', calls) or math.huge
 local rank, ahead = join_line()
 
--- Raises the rate. The rate grows only while calls use it, which keeps the bucket at most half full. A probe after a
--- pause does not count.
+-- Raises the rate, but only while calls keep the bucket at most about half full. The first call after a pause, which is
+-- a probe, does not raise the rate.
 local function grow()
   local since = now - state.levelAt
   local unspent = (state.level or 0) + since * rate - most_of(rate) / 2

@@ -3,8 +3,8 @@
 -- erase. If the conversation was active since the sweep, it is kept. Only the call that removed the last key reports
 -- the expiry (I5).
 -- `owner` names the call. `isRestored`: the index was just restored.
--- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: a caller's erase
--- has ended | {'unlisted'}: the index must be restored first
+-- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: finished an erase
+-- that a client began | {'unlisted'}: the index must be restored first
 -- @args owner, batch, goneMs, isRestored
 -- @include erase
 local BUSY_MS, RESEND_MS = 60000, 60000

@@ -2,9 +2,9 @@
 -- Extends the leases and claims on summaries of a worker whose event loop is blocked, in one shard. A lapsed lease is
 -- extended, too, unless another worker has claimed the record. If the caller gives a cause, nothing is extended: the
 -- cause is stored for the failure of a turn whose leases lapse again and again. Runs on a full Redis.
--- `owners`, `claims`: beginnings of the worker's owners, and of its claims on summaries. `parkMs`: ms for which a pass
--- may wait for its summaries.
--- Reply: number of leases
+-- `owners`: beginning of the worker's owner ids. `claims`: beginning of its claims on summaries. `parkMs`: ms for which
+-- a pass may wait for its summaries.
+-- Reply: number of leases that were extended
 -- @keys ready
 -- @args shard, owners, claims, leaseMs, parkMs, cause
 -- @include clock

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Looks for a running worker with an agent and a role. A worker of an older release lists no agents, so it may have any
 -- agent.
--- `forgetMs`: ms without a look after which the agent counts as missing for the first time again.
+-- `forgetMs`: after this many ms without a search, the agent counts as newly missing.
 -- Reply: nil if a worker has the agent, otherwise the ms since the first look that found none
 -- @keys workers, missing
 -- @args agent, role, forgetMs

@@ -1,4 +1,4 @@
--- Reads the facts that decide which log entries are packed, at one moment.
+-- Reads at one moment the facts that decide which log entries are packed.
 -- `idleMs`: ms without a new entry after which the conversation is idle.
 -- Reply: {} without a conversation | {head, number of the live version, version as JSON or '', ms until the
 -- conversation is idle if it stays unused, seq of the present turn's user message or 0, names of the packs}

@@ -3,7 +3,7 @@
 -- continues or is fenced (I8). A pass that waits for its summary stops waiting. Each entry is due again after 1 s, in
 -- case the sweeper dies before it adds the wakes. The script finds the leases in the set `ready`, so a running worker
 -- writes nothing for this purpose. Runs on a full Redis.
--- `owners`, `claims`: beginnings of the worker's owners, and of its claims on summaries.
+-- `owners`: beginning of the worker's owner ids. `claims`: beginning of its claims on summaries.
 -- Reply: {members of ready}
 -- @keys ready
 -- @args shard, owners, claims

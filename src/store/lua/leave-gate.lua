@@ -10,8 +10,8 @@
 -- @include gate-line
 -- A gate starts with a rate of one call a second.
 local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
--- If the provider names no time, the pause is the time of some calls, at most a second. The pause doubles with each
--- refused probe.
+-- If the provider names no time, the pause lasts until the rate would allow PAUSE_CALLS calls, at most PAUSE_MS. The
+-- pause doubles with each refused probe.
 local PAUSE_CALLS, PAUSE_MS, LONGEST_BACKOFF_MS, LONGEST_PAUSE_MS = 4, 1000, 30000, 3600000
 -- A probe tests if the provider accepts calls again. Calls that began within these ms after the first call behind a
 -- pause are probes, too.

@@ -1,5 +1,5 @@
 -- Lists a page of access keys by tenant and id, and forgets the names of revoked keys that have expired.
--- `keyPrefix`: beginning of the names of all keys. `after`: place to continue after. `prefix`: beginning of the places.
+-- `keyPrefix`: beginning of the names of all keys. `after`: place (tenant|id) to continue after. `prefix`: tenant.
 -- Reply: {last place or '' at the end, {id, now, {field, value…}}…}
 -- @keys keys
 -- @args keyPrefix, after, prefix, limit

@@ -1,6 +1,6 @@
 -- Lists the unsettled turns of a conversation (I2) at one moment: the mailbox, then the scheduled turns.
--- Turns that had a scheduled entry in `ready` a moment ago follow, by due time. After an erase, the sweep removes such
--- entries.
+-- The arguments after `limit` are the turns that `ready` listed as scheduled a moment ago, by due time. After an erase,
+-- the sweep removes these entries.
 -- Reply: {length of the mailbox, scheduled turns, time of Redis, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in
 -- turn-record.ts}…} | {} without a conversation
 -- @args limit, ...

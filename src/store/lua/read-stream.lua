@@ -1,8 +1,9 @@
 -- Reads new log entries, state and new stream entries of a turn at one moment. If the stream has many new entries, the
 -- script returns only the id of the last entry. The caller then reads the entries without a script, because Lua takes
 -- ten times as long as XRANGE.
--- `seq`, `after`: the last log entry, and the last stream entry, that the reader has. `maxBytes`: of log entries.
--- `maxEntries`: of the stream. The log entries from the first of the reply on follow, '' for each that no pack holds.
+-- `seq`, `after`: the last log entry, and the last stream entry, that the reader has. `maxBytes`: most bytes of log
+-- entries. `maxEntries`: most stream entries. The rest: packed log entries, from the first entry of the reply on, ''
+-- for each that no pack holds.
 -- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1
 -- if log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}, 1 if the caller has to
 -- read the first entry from a pack, the first turn of the mailbox and the start of its wait if this turn is queued
@@ -24,7 +25,7 @@ for at = first, tonumber(head) do
     break
   end
   local writer = string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
-  -- If another turn steered this turn, its message counts as an entry of this turn.
+  -- The message of a turn that steered this turn counts as an entry of this turn.
   if not writer or (writer ~= turn and redis.call('HGET', turnPrefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
   if #entries > 0 and bytes > tonumber(maxBytes) then

@@ -1,8 +1,8 @@
 -- Stores a summary, a part of one, or the refusal to write one. The job must still have its claim, or its pass must be
 -- in progress or must have ended last. So a late job of an erased conversation cannot write into a new conversation
 -- with the same id. The first accepted summary and the first text of each part are never replaced.
--- `keptPrefix`: beginning of the stored values that stay. `hash`, `claim`: the source that the job claimed. The usage of
--- its model calls follows, in four values. It is added only with a text that is stored.
+-- `keptPrefix`: beginning of the stored values that stay. `hash`, `claim`: the source that the job claimed. The usage
+-- of the job's model calls follows, in four values, and is added only if the text is stored.
 -- Reply: 'recorded' | 'known': another text stays | 'superseded' | 'gone'
 -- @args name, text, ttlMs, keptPrefix, hash, claim, passId, ...
 -- @include keys

@@ -1,8 +1,8 @@
 -- Makes a version the live one without a compaction pass, for a restore or rollback by a service. Ends the pass in
 -- progress.
 -- `expected`, `expectedHead`: live version and last seq that the caller knows. `keepsNewer`: the messages of a waiting
--- turn and of open calls stay. `wake`: for a turn that waits for the pass. Counted keys of summaries follow, then as
--- put_version.
+-- turn and of open calls stay. `wake`: for a turn that waits for the pass. Counted keys of summaries follow, then the
+-- arguments of put_version.
 -- Reply: {'replaced'|'known', version, the wake if it is to be added, else ''} | {'changed', live version, head} |
 -- {'busy'} | {'text_gone'} | {'forking', 1 if abandoned} | {'not_found'} | {'gone'} | {'other_payload'}
 -- @args operation, operationMs, expected, expectedHead, keepsNewer, backoff, wake, ...

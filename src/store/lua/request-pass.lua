@@ -1,5 +1,5 @@
--- Creates a compaction pass, or adds reasons to the pass in progress. If a reason is hard, the proposal of the pass is
--- removed.
+-- Creates a compaction pass, or adds reasons to the pass in progress. A hard reason, for which a turn must wait,
+-- removes the proposal of the pass.
 -- `refused`: upper bound of the size that a provider refused. `calibration`: that of the caller. `isHard`: a reason is
 -- hard. The reasons follow.
 -- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} |

@@ -1,7 +1,7 @@
 -- Replaces the live version that the provider refused for the running turn, and blocks its refused segments (compacted
 -- ranges) from reuse. A version that a model has answered stays, because a provider accepted it.
 -- `expected`: the live version that the caller knows. `shown`: the first version with the refused segments. `segments`:
--- their hash. Then as put_version.
+-- hash of these segments. The arguments of put_version follow.
 -- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} | {a
 -- loss by find_loss}
 -- @args turn, owner, epoch, expected, shown, segments, ...

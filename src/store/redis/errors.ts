@@ -44,7 +44,9 @@ export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
 
-/** ms without a refusal after which the next one is reported again. Reconnects are at most about 10 s apart. */
+/**
+ * After this many ms without a refusal, the next refusal is reported again. Reconnects are at most about 10 s apart.
+ */
 const SAME_REFUSAL_MS = 30_000;
 
 function isRefusingServer(error: Error): boolean {

@@ -165,8 +165,8 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
 }
 
 /**
- * Decides which errors lead to a reconnect, which finds the new master of a demoted server. 2: ioredis sends the
- * refused write again.
+ * Decides which errors lead to a reconnect, which finds the new master of a demoted server. The result 2 makes ioredis
+ * send the refused write again.
  */
 function pickReconnects({ failsFast, isTriedOnce, staysDemoted }: ConnectionTerms): (error: Error) => boolean | 2 {
   if (isTriedOnce === true || staysDemoted === true) return () => false;

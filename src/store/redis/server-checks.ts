@@ -24,7 +24,7 @@ function toNumbers(version: string): number[] {
 }
 
 /**
- * A server that forbids the question is accepted.
+ * Checks the version of each server. A server that forbids INFO passes the check.
  * @throws incompatible_store if a server is older than 7.0
  */
 export async function checkServerVersion(redis: Redis): Promise<void> {

@@ -11,7 +11,7 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** A field is undefined if the server forbids the command. */
+/** A field is undefined if the server forbids the command that reads the field. */
 export interface RedisFacts extends MemoryState {
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';

@@ -5,7 +5,7 @@ import { callRedis } from './connection.ts';
 import { outageBecause } from './errors.ts';
 import { SILENCE_MS } from './open-redis.ts';
 
-/** Resolves with `late` after `ms`. The work itself is not stopped. */
+/** Resolves with the result of the work, or with `late` after `ms`. The work itself is not stopped. */
 export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, late: Late): Promise<Answer | Late> {
   const ended = new AbortController();
   const lateness = sleep(ms, late, { signal: ended.signal });
@@ -19,10 +19,7 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
 
 export interface MasterAnswers<Answer> {
   readonly answers: readonly Answer[];
-  /**
-   * Masters that did not answer, as `host:port`. If hash slots have no master, their number, too: their keys cannot be
-   * reached.
-   */
+  /** Masters that did not answer, as `host:port`. If hash slots have no master, one more text has their number. */
   readonly silent: readonly string[];
 }
 

@@ -57,7 +57,7 @@ export class Subscriber {
       autoResubscribe: false,
     });
     connection.on('error', () => undefined);
-    // The first subscriptions wait in the queue of the connection.
+    // Subscriptions wait in the queue of the connection until its first `ready`. Each later `ready` repeats them.
     connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
     connection.on('message', (name: string, text: string) => {
       for (const listener of this.#channels.get(name)?.listeners ?? []) listener(text);

@@ -1,6 +1,6 @@
 import { ReplyError } from '../reply.ts';
 
-/** Options of a command: words, and words with values, in any order. */
+/** Options of a Redis command, in any order: single words, and words that are followed by values. */
 export class Options {
   readonly #words: readonly string[];
   readonly #given: readonly string[];

@@ -10,7 +10,7 @@ const all = (database: Database, key: string): readonly Scored[] => database.get
 const between = (database: Database, key: string, min: Bound, max: Bound): readonly Scored[] =>
   database.get(key, 'zset')?.between(min, max) ?? [];
 
-/** Replies with entries of a sorted set: at most those of LIMIT, and followed by their scores with WITHSCORES. */
+/** Replies with members of a sorted set. LIMIT picks a part of them. With WITHSCORES, its score follows each member. */
 function write(entries: readonly Scored[], given: readonly string[]): Reply {
   const options = new Options(given);
   const from = options.numberAfter('LIMIT') ?? 0;

@@ -11,7 +11,7 @@ local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'hasOwn', 'acce
   'steeredInto', unpack(TURN_NUMBERS) }
 local turns = {}
 
--- Reads a turn, and checks its numbers, because a script may write before it reads the others of its fields.
+-- Reads a turn, and checks its numbers, because a script may write before it reads further fields of the turn.
 -- `is_whole`: reads all fields at once. The first turn may have 1,000 steps and large answers, so only a claim reads it
 -- whole.
 local function read_turn(turn, is_whole)

@@ -18,8 +18,8 @@ local function enter_outbox(type, event)
   end
 end
 
--- Stores an event for a day, and publishes it to clients that listen now, where it may be lost. `fields`: names and
--- values. The channel is the key of the stream, the message the type and the first value.
+-- Stores an event for a day, and publishes it to clients that listen now. The published event may be lost. `fields`:
+-- names and values. The channel is the key of the stream, the message the type and the first value.
 local function emit(type, fields)
   local event = redis.call('XADD', ev, 'MAXLEN', '~', EVENTS_KEPT, '*', 'type', type, unpack(fields))
   redis.call('PEXPIRE', ev, EVENT_TTL_MS)

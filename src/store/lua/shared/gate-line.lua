@@ -48,7 +48,7 @@ end
 -- Makes the waiter absent. `expected`: ms from the end of the pause until it may pass, at the present rate.
 local function send_away(state, paused_ms, expected, rate)
   redis.call('ZREM', present, waiter)
-  -- If the rate doubles each second, the waiter's turn comes sooner.
+  -- If the rate doubles each second, the waiter may pass sooner than expected.
   local is_growing = state.rate == rate and rate > FAR * (state.ceiling or 0)
   local soonest = is_growing and DOUBLING_MS * math.log(1 + expected / DOUBLING_MS) or expected * AWAY
   local longest = math.max(LONGEST_AWAY_MS, redis.call('ZCARD', waiters) * LONGEST_SPACING_MS)

@@ -7,7 +7,7 @@ local unpacked = string.gsub(ready, 'ready$', 'unpacked')
 local unpacked_member = tenant .. '|' .. id
 local PACK_AFTER_MS = 3600000
 
--- Makes the conversation due for packing at this time, or earlier if it is already.
+-- Makes the conversation due for packing at this time, unless an earlier time is set.
 local function schedule_packing(at)
   redis.pcall('ZADD', unpacked, 'LT', string.format('%.0f', at), unpacked_member)
 end

@@ -8,9 +8,9 @@
 -- the same list.
 local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
 
--- Ends a pass with its entry in `ready` (I6), and wakes a turn that waits for it. Thresholds of turns and messages
--- count from here. After `no_reason` and `thinking` they do not, because frequent evaluations would keep them from
--- being reached. Returns 1 if a turn waited, and the caller adds `wake`. `ttl`: the `new_ttl` of start_idle_ttl.
+-- Ends a pass, removes its entry in `ready` (I6), and wakes a turn that waits for the pass. Thresholds of turns and
+-- messages count from here. After `no_reason` and `thinking` they do not, because frequent evaluations would keep them
+-- from being reached. Returns 1 if a turn waited, and the caller adds `wake`. `ttl`: the `new_ttl` of start_idle_ttl.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)

@@ -35,8 +35,8 @@ local function collect_texts(turn)
   return texts
 end
 
--- Appends the text as a message. If its start has left the stream, the message begins with '…'. Text beyond the limit
--- of a message is left out.
+-- Appends the text that the turn has streamed. If the start of the text has left the stream, the message begins with
+-- '…'. Text beyond the limit of a message is left out.
 local function keep_streamed_text(turn)
   local texts, parts, bytes, tokens = collect_texts(turn), {}, 0, 0
   if #texts > 0 and texts[#texts].at > 0 then parts, bytes, tokens = { GAP }, #GAP, 1 end

@@ -10,7 +10,7 @@ local function head_reply(turn)
   return fields_of(hash), fields_of(record), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
 end
 
--- Returns an end of the log as fields of the conversation.
+-- Converts an end of the log (last seq and totals) to fields of the conversation.
 local function end_fields(log_end)
   return { 'head', log_end.head, 'headTokens', log_end.tokens, 'headBytes', log_end.bytes, 'turns', log_end.turns }
 end

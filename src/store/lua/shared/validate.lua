@@ -2,8 +2,6 @@
 -- keys that it writes.
 -- @include record
 
--- Redis keeps the writes of a script that fails halfway. So each script first checks its records, and the types of the
--- keys that it writes.
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
   'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine', 'packed' }

@@ -1,5 +1,5 @@
--- A worker's leases begin with its name. To find its claims on summaries, at most `names_left` names of keys are
--- searched. Other claims lapse within 8 s.
+-- The owner ids in a worker's leases begin with the worker's name. To find its claims on summaries, at most
+-- `names_left` names of keys are searched. Other claims lapse within 8 s.
 local names_left = 20000
 
 local function starts_with(text, prefix)
