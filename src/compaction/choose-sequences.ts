@@ -95,7 +95,7 @@ interface FixedQuestion {
   readonly isHard: boolean;
 }
 
-/** Measures the fixed part. Messages that a later step may clip count only up to their share of the room. */
+/** Measures what fixed messages need. Messages that a later step may clip count only up to their share of the room. */
 function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isHard }: FixedQuestion): number {
   let [whole, unread, readUser] = [0, 0, 0];
   groupWeights.forEach((weight, group) => {

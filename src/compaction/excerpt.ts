@@ -7,7 +7,7 @@ import type { TextRecord } from './evidence/records.ts';
 const BASE_RANGES = 32;
 const CHARS_A_RANGE = 512;
 
-/** Maximum number of ranges kept of a text. It bounds the size of a version: a range takes about 12 bytes. */
+/** Maximum number of ranges kept of a text, which bounds the size of a version: a range takes about 12 bytes. */
 export function mostRanges(chars: number): number {
   return BASE_RANGES + Math.floor(chars / CHARS_A_RANGE);
 }

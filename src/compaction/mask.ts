@@ -15,8 +15,8 @@ export function isMaskable({ message, tokens }: WeighedMessage): boolean {
 }
 
 /**
- * Text that replaces a result. It names the place where `recall` reads the result. The same note gives the same text
- * (I15). Without a note, the mask states only the outcome.
+ * Text that replaces a result. The text names the place where `recall` reads the result. The same note gives the same
+ * text (I15). Without a note, the mask states only the outcome.
  */
 export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
   const outcome = note ?? (message.isError === true ? 'failed' : 'done');

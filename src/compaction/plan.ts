@@ -27,8 +27,8 @@ export type Explanation =
   | 'within_budget';
 
 /**
- * Decides what a pass will do before the pass spends money and time on summaries. Pure and deterministic, so that a
- * repeated delivery decides the same. A plan records ranges, never texts.
+ * Decides what a pass will do before the pass spends money and time on summaries. The function is pure and
+ * deterministic, so that a repeated delivery decides the same. A plan records ranges, never texts.
  *
  * The first matching rule decides:
  * 1. No reason, or compaction is off: `none`.

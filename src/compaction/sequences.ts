@@ -65,7 +65,7 @@ function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelax
   yield;
   const index = new SpanIndex(spans);
   yield;
-  // A group outside of all runs separates the groups around it, which leave their runs and may separate others.
+  // A group outside of all runs divides groups that span it. A divided group leaves the runs, and may divide others.
   const borders: number[] = [];
   for (const [position, group] of groupOf.entries()) if (isCandidate[group] !== true) borders.push(position);
   for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {

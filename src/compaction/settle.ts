@@ -26,7 +26,7 @@ export interface SettledContext {
   readonly strategy: 'trim' | 'summarize' | 'evict';
   readonly segments: readonly Segment[];
   readonly weight: Weight;
-  /** Weight of the placeholder, if rendering puts one first. */
+  /** Weight of the placeholder message, if rendering puts a placeholder first. */
   readonly placeholder?: Weight;
   readonly tokensBefore: number;
   readonly tokensAfter: number;

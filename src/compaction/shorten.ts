@@ -78,7 +78,7 @@ function planSizes({ candidates, excess, minTokens }: SizeRequest) {
   return { candidates: ranked, level: findCommonSize(ranked, excess, minTokens) };
 }
 
-/** True if the item shows its own message, which can be shortened from the log. */
+/** True if the item shows a message of the log, not a summary or a mask. Such a message can be shortened. */
 export function isShortenable({ segment }: ContextItem): boolean {
   return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
 }

@@ -25,8 +25,8 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
    */
   progress(progress: string | ToolProgress): void;
   /**
-   * Gives readers of the turn a value that no model reads. It replaces the value before of the same name and key.
-   * The last values are kept in the log with the result of the call. A value is lost only with its worker.
+   * Gives readers of the turn a value that no model reads. A later value of the same name and key replaces an earlier
+   * value. The last values are kept in the log with the result of the call. A value is lost only with its worker.
    * @param name `[A-Za-z0-9_.-]{1,64}`. Protocols show it as `data-<name>`
    * @param data JSON, at most 16,384 characters, and 65,536 for all of at most 64 names and keys of one call
    * @param key text of at most 64 characters, to give several values of one name (none)

@@ -7,7 +7,7 @@ const MAX_URL_CHARACTERS = 8_192;
 const MAX_MEDIA_TYPE = 127;
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
-/** PDF readers look for the header in the first bytes only. */
+/** Number of first bytes in which PDF readers look for the header. */
 const PDF_HEADER_BYTES = 1_024;
 
 /** Finds a flaw that would make every provider refuse the request. @returns the flaw as a sentence without contents */

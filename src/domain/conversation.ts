@@ -29,7 +29,7 @@ export interface ConversationState {
   readonly undo?: readonly SeqRange[];
   /** The last 64 turns whose messages left the context, oldest first. */
   readonly left?: readonly LeftRange[];
-  /** All settled turns and all summaries. Absent if no provider reported any. */
+  /** Token usage of all settled turns and all summaries. Absent if no provider reported usage. */
   readonly spent?: TurnUsage;
   /** Facts recorded with the agent's last model call. Absent before the first call. */
   readonly requestFacts?: RequestFacts;

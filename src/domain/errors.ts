@@ -151,14 +151,14 @@ export function isTurnfoldError(error: unknown, code?: ErrorCode): error is Turn
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }
 
-/** Redis answers reads but refuses writes, so nothing was written. */
+/** Code of an error with which Redis refuses writes while it answers reads. Nothing was written. */
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
   const takesNoWrites = isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
   return takesNoWrites ? 'redis_unavailable' : undefined;
 }
 
-/** Such an error says nothing about the interrupted work, and a retry may succeed. */
+/** True for an error of Redis or the server, not of the interrupted work. A retry may succeed. */
 export function isServiceError(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && ERROR_CODES[error.code] === 'service';
 }

@@ -5,7 +5,7 @@ export interface LoopBlock {
 }
 
 export interface EventLoop {
-  /** Until the returned promise settles, the tool counts as a possible cause. */
+  /** Until the returned promise settles, the tool counts as a possible cause of a block. */
   runTool<T>(name: string, call: () => Promise<T> | T): Promise<T>;
   /** Undefined if no block of a second or more ended within the last `ms`. */
   longestWithin(ms: number): LoopBlock | undefined;

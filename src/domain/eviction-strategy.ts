@@ -25,7 +25,7 @@ export type EvictionStrategy =
     };
 
 const MAX_MEMBERS = 20;
-/** A YAML anchor can make a strategy contain itself. */
+/** Maximum nesting of strategies. With a YAML anchor, a strategy could contain itself. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 

@@ -47,7 +47,7 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/** Unanswered calls by all their ids. Searching a list took 0.6 s for 10,000 calls. */
+/** Unanswered calls by all their ids, because a search of a list took 0.6 s for 10,000 calls. */
 class OpenCalls {
   /** Oldest first. */
   readonly #open = new Set<NamedCall>();

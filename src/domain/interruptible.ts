@@ -4,7 +4,7 @@
  */
 export type Interruptible<Result> = Generator<void, Result>;
 
-/** The slowest work, parsing and checking messages, takes about 10 ms for this many items. */
+/** Items between two yields. The slowest work, parsing and checking messages, takes about 10 ms for this many items. */
 const SLICE_ITEMS = 512;
 
 export function runToEnd<Result>(work: Interruptible<Result>): Result {

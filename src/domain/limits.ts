@@ -23,7 +23,7 @@ export interface FixedWeight {
   readonly pinTokens: number;
 }
 
-/** A provider's message format adds these tokens to each request. */
+/** Tokens that a provider's message format adds to each request. */
 export const FRAMING_TOKENS = 3;
 /** Most tokens of the window that are reserved for an answer. */
 export const MAX_RESERVE_TOKENS = 8192;

@@ -86,7 +86,7 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 const ERROR_CODE_CHARACTERS = 200;
 /** Maximum characters of the outline of a refused request. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
-/** Ten years in ms. A longer retry delay is the provider's mistake. */
+/** Maximum retry delay: ten years in ms. A longer delay is the provider's mistake. */
 const MAX_RETRY_MS = 315_360_000_000;
 
 /** Any error but a ModelError keeps only its name, because its message could quote the request. */

@@ -6,11 +6,11 @@ export type PassOutcome =
       /** `expired`: no decision arrived in time. */
       readonly kind: 'rejected' | 'expired';
     }
-  /** By the time the pass started, no threshold was reached any more. */
+  /** When the pass started, the context was below all thresholds again. */
   | { readonly kind: 'no_reason' }
   /** A model is reasoning over this context between tool calls. The end of the turn requests the pass again. */
   | { readonly kind: 'thinking' }
-  /** Compaction may not remove any message. */
+  /** The pass found no message that it may remove. */
   | { readonly kind: 'none' }
   | { readonly kind: 'no_gain' }
   | { readonly kind: 'infeasible' }

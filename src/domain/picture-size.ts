@@ -3,7 +3,7 @@ interface PictureSize {
   readonly height: number;
 }
 
-/** A JPEG file may have a preview of some kilobytes before its size. */
+/** Maximum characters that are read. A JPEG file may have a preview of some kilobytes before its size. */
 const READ_CHARACTERS = 131_072;
 
 const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined>> = {

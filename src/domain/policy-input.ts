@@ -26,7 +26,7 @@ export interface PolicyExamination extends ReadPolicy {
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Far more than any policy needs. */
+/** Bounds of a policy, far above the needs of any policy. */
 const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxValues: 5_000 };
 export const MAX_POLICY_SETTINGS = 100;
 

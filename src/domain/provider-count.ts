@@ -20,9 +20,9 @@ export interface IgnoredCount {
   readonly countedTokens: number;
 }
 
-/** Most reported tokens per token of turnfold's calibrated count. Two tokenizers never differ by more. */
+/** Maximum of a provider's count as a multiple of turnfold's calibrated count. Two tokenizers never differ by more. */
 const MOST_RATIO = 2;
-/** A provider or a gateway may add a system prompt of its own. */
+/** Maximum tokens that a provider or a gateway adds, such as a system prompt of its own. */
 const MOST_ADDED = 2_000;
 
 /** A request has grown by much if it grew by this share of its former size and by this many tokens. */

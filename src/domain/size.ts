@@ -1,7 +1,7 @@
 import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
-/** The provider's count of an earlier request. It is more exact than turnfold's, so later sizes start from it. */
+/** A provider's count of an earlier request. Later sizes start from it, because turnfold's count is less exact. */
 export interface SizeAnchor {
   /** Seq of the model's answer to that request. `tokens` includes the answer. */
   readonly seq: number;

@@ -5,7 +5,7 @@ export interface ThrownFacts {
 }
 
 const NAME_CHARACTERS = 100;
-/** Enough for a provider's explanation. Megabytes would fill logs, traces and Redis. */
+/** Maximum characters of a message: enough for an explanation. Megabytes would fill logs, traces and Redis. */
 const MESSAGE_CHARACTERS = 2_000;
 
 /** Never throws: user code may throw proxies, symbols, objects without a prototype, or values with throwing getters. */

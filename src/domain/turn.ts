@@ -20,9 +20,8 @@ export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Claims without progress. If the process of the last one died while it ran nothing else, the turn settles as
-   * `poison`
-   * (invariant I10).
+   * Maximum claims without progress. If the process of the last one died while it ran nothing else, the turn settles as
+   * `poison` (invariant I10).
    */
   maxAttempts: 3,
   /** Maximum suspensions of one step for compaction. One more fails the turn with `retries_exhausted`. */

@@ -17,7 +17,7 @@ const NAMES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventName, ...WebhookEventN
 export const WEBHOOK_LIMITS = {
   perTenant: 16,
   urlCharacters: 2_048,
-  /** A delivery belongs to its worker for this long, longer than one request may take. */
+  /** A delivery belongs to its worker for this time, which exceeds the timeout of a request. */
   claimMs: 30_000,
   requestMs: 15_000,
   responseBytes: 65_536,

@@ -3,7 +3,7 @@ import type { ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import { parseObject } from './calls.ts';
 
-/** Tool name of a call that came without a name. Its result is an error that lists the tools. */
+/** Tool name of a call that came without a name. The result of such a call is an error that lists the tools. */
 const UNNAMED = 'unknown_tool';
 
 interface ReceivedCall {

@@ -32,7 +32,7 @@ export function readOutcome({ content, isError = false }: Pick<Message, 'content
 }
 
 /**
- * Reads a status from the first tag, first line or last line. A code elsewhere is text, as in a log. 0 is no status.
+ * Reads a status from the first tag, first line or last line. A code elsewhere is text, as in a log. 0 means success.
  */
 function readStatus(content: string, lines: readonly string[]): string | undefined {
   const first = lines.find((line) => line.trim() !== '') ?? '';

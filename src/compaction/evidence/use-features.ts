@@ -17,7 +17,7 @@ const CHARS_A_STEP = 700;
  */
 export const FEATURES = {
   age: ({ term, measures }) => Math.log1p(measures.messages - 1 - term.last),
-  /** Length of the text after the term, if only one message holds the term. Otherwise 0. */
+  /** Length of the text after the only message with the term. 0 for a term in several messages. */
   distanceIfOnce: ({ term, measures }) =>
     term.messages === 1 ? Math.log1p((measures.charsAfter[term.last] as number) / CHARS_A_STEP) : 0,
   occurrences: ({ term }) => Math.log1p(term.occurrences),

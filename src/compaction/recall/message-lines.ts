@@ -38,7 +38,7 @@ export function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
-/** Lower case of the same length. That of `İ` would be longer, and that of `Σ` depends on its neighbours. */
+/** Lower case of the same length. The lower case of `İ` would be longer, and that of `Σ` depends on its neighbours. */
 export function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

@@ -10,7 +10,7 @@ const GROWTH = 1.5;
 
 /**
  * Lists of ascending numbers in one array of bytes. A list is a chain of slices with the differences of its numbers, in
- * seven bits a byte. Most take one or two bytes, where an array of numbers takes 8.
+ * seven bits a byte. Most differences take one or two bytes, where an array of numbers takes eight bytes a number.
  */
 export class Postings {
   #pool = new Uint8Array(FIRST_BYTES);

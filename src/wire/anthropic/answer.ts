@@ -20,7 +20,7 @@ const ENDS: ReadonlyMap<string, AnswerParts['end']> = new Map([
   ['refusal', 'refusal'],
 ]);
 
-/** A call keeps invalid arguments as written. Its verbatim block gets valid JSON (wire rule X7). */
+/** A call keeps invalid arguments as written, but the verbatim block of the call gets valid JSON (wire rule X7). */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
   const uses = read.filter(({ item }) => isToolUse(item));

@@ -134,8 +134,8 @@ export function isFunctionCall({ type }: RawItem): boolean {
 }
 
 /**
- * Returns the user messages that the provider kept, and its encrypted compaction (wire rule R8). They lose their ids,
- * because a reasoning model requires reasoning before an item with an id (wire rule R3).
+ * Returns the user messages that the provider kept, and its encrypted compaction (wire rule R8). The messages lose
+ * their ids, because a reasoning model requires reasoning before an item with an id (wire rule R3).
  */
 function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
   const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));

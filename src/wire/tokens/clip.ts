@@ -1,6 +1,6 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/** UTF-16 units per token, for a first try. Most tokens are shorter, but one of blanks may have 128 units. */
+/** UTF-16 units per token, for a first try. Most tokens are shorter, but a token of blanks may have 128 units. */
 const UNITS_A_TOKEN = 8;
 
 /** Tokens at the cut that may change if more text follows: 500 blanks are five tokens, 512 are four. */

@@ -4,8 +4,8 @@ import { FNV_OFFSET, FNV_PRIME } from './vocabulary.ts';
 
 /**
  * The split patterns `pat_str` of tiktoken's encodings, as state machines over character classes. A regular expression
- * would be shorter, but cannot be interrupted (64 ms for 1,000,000 Chinese characters). It also has Node's version of
- * Unicode instead of tiktoken's, and takes three times as long beyond Latin-1.
+ * would be shorter, but cannot be interrupted (64 ms for 1,000,000 Chinese characters). A regular expression also has
+ * Node's version of Unicode instead of tiktoken's, and takes three times as long beyond Latin-1.
  *
  * A rule gives the next state for a character class, and one of these moves:
  * - `take`: the piece may end after this character.

@@ -1,8 +1,8 @@
 /**
  * turnfold counts every text of every context exactly as tiktoken does, so counting may neither be slow nor block the
  * event loop. The encoder of js-tiktoken is quadratic in the length of a piece: 20,000 equal letters would take a
- * minute. It needs 5 to 11 times as long for real text as this code, and 18 to 132 times for text counted before
- * (docs/explanation/performance.md). turnfold uses only its token files.
+ * minute. The encoder needs 5 to 11 times as long for real text as this code, and 18 to 132 times for text counted
+ * before (docs/explanation/performance.md). turnfold uses only its token files.
  *
  * A text passes these steps:
  * - `PieceSplitter` splits its UTF-8 bytes into words, numbers and blanks, as a state machine that can be interrupted.

@@ -38,7 +38,7 @@ function findContents({ value, at }: FileRecord): Contents | undefined {
   };
 }
 
-/** True for a Gemini message. Its parts have no type, unlike those of other formats. */
+/** True for a message of Gemini, whose parts have no type, unlike parts of other formats. */
 function isContent(value: unknown): boolean {
   if (!isMapping(value) || !Array.isArray(value['parts']) || value['content'] !== undefined) return false;
   return value['parts'].length > 0 && value['parts'].every((part) => isMapping(part) && part['type'] === undefined);

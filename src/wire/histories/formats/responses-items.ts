@@ -94,7 +94,7 @@ export class ItemReader {
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
   }
 
-  /** A message of another agent. Some of its texts are encrypted, so that only the provider can read them. */
+  /** Reads a message of another agent. Encrypted texts are left out, because only the provider can read them. */
   #readAgentMessage({ author, content }: Block, at: string): void {
     this.#endAnswer();
     const { notes } = this.#context;
