@@ -195,7 +195,7 @@ function chooseFormat(records: readonly FileRecord[], from: string | undefined):
   return { status: 'unknown', why };
 }
 
-/** The id in the file, or else the name of the file. A number makes it unique. */
+/** The id in the file, or else the name of the file. A number makes a repeated id unique. */
 function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
   const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
   const given = (id ?? file.replace(/\.[A-Za-z]+$/, ''))

@@ -24,7 +24,7 @@ interface SignalListener {
   readonly stopListening: () => void;
 }
 
-/** If npm started the process, Ctrl-C sends SIGINT twice: from the terminal and from npm. */
+/** ms in which a second SIGINT does not count. If npm started the process, npm repeats the SIGINT of Ctrl-C. */
 const SAME_MS = 1_000;
 
 /**

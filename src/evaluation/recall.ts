@@ -12,7 +12,7 @@ import { holds, renderMessage, renderMessages } from './quality/searchable-text.
 export interface RecallScore {
   /** Share of the needles in the compacted context, from 0 to 1. 1 without needles. */
   readonly compacted: number;
-  /** Share in a sliding window of the same size: the messages that are always kept, and the newest ones. */
+  /** Share of the needles in a sliding window of the same size: messages that are always kept, and the newest. */
   readonly window: number;
   readonly needles: number;
 }

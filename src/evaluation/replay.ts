@@ -196,8 +196,8 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of a provider's format. It checks the last request of each version, and those that
- * end in unanswered calls or an assistant message. The others are beginnings of these, and would double the time.
+ * Counts requests that break a rule of a provider's format. Checks the last request of each version, and requests that
+ * end in unanswered calls or an assistant message. Other requests are beginnings of a checked one.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();

@@ -180,7 +180,7 @@ async function measureWaits(wakes: OpenWakeQueue): Promise<ReadonlyMap<string, n
 /** ms of the measuring lease. If the owner crashes, the gauges of shared state are missing for up to this time. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/** A worker gives up the lease this long after the last scrape. Longer than two scrapes a minute apart. */
+/** A worker gives up the lease so many ms after the last scrape. Scrapes may be a minute apart, and one may fail. */
 const RECENTLY_MS = 150_000;
 
 /**

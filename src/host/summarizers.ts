@@ -65,7 +65,7 @@ export async function createSummarizers(
 
 /**
  * True if a summary by this model can continue a request of the agent. A schema of the agent's answers is part of what
- * the provider caches, and would force its form on the summary. Without it, the whole start would be paid for again.
+ * the provider caches, and would force its form on the summary. Without the schema, the start would be paid for again.
  */
 function continuesRequests({ agent, answerSchema }: PreparedAgent, model: Model): boolean {
   return model === agent.model && (answerSchema === undefined || !enforcesSchemas(model));

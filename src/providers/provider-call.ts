@@ -55,9 +55,9 @@ export function toModelAnswer(
 
 /**
  * Returns SDK options with an idempotency key, by which a proxy may answer a repeated request from its cache. The key
- * covers the body: a step that is sent again after a compaction is another request. It is a hash, because a
- * conversation
- * id may have characters that are illegal in headers. The SDKs do not send their own option for this header.
+ * covers the body: a step that is sent again after a compaction is another request. The key is a hash, because a
+ * conversation id may have characters that are illegal in headers. The SDKs do not send their own option for this
+ * header.
  */
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,

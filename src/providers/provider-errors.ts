@@ -11,18 +11,18 @@ export interface ProviderFailure {
   /** Not validated, because compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** May quote the request, so it is matched against patterns but never shown. */
+  /** Message that may quote the request, so turnfold searches the message but never shows the message. */
   readonly message: string;
   readonly headers?: ResponseHeaders | undefined;
 }
 
 /** Codes that are safe to show. Others could hold message contents or a key. GLM sends four digits. */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** Types that say less than the message, which is matched before them. */
+/** Error types that say less than the message, which is searched before these types count. */
 const BROAD_NAMES: ReadonlySet<string> = new Set(['invalid_request_error', 'api_error', 'server_error']);
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 422, 500, 502, 503]);
 const STATUS = /^[45]\d\d$/;
-/** Some providers append the whole request to a message. */
+/** Characters of a message that are searched, because some providers append the whole request. */
 const SEARCHED_CHARS = 16_384;
 /** A path in the request, such as `messages[3].content`. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;

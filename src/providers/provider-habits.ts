@@ -39,7 +39,7 @@ const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {
   system_first: { takesLaterSystem: false },
 };
 
-/** The habits of one model. turnfold learns from refusals, and forgets that when the process ends. */
+/** The habits of one model. turnfold learns habits from refusals, and forgets learned habits when the process ends. */
 export class LearnedHabits {
   #habits: ProviderHabits;
 
@@ -62,7 +62,7 @@ export class LearnedHabits {
 
 /** The provider refused the form of a request, and named the form that it accepts. */
 export class TeachingError extends ModelError {
-  /** Form that the provider accepts. `drop_thinking`: it refused thinking. */
+  /** Form that the provider accepts. `drop_thinking`: the provider refused thinking. */
   readonly lesson: Lesson | 'drop_thinking';
   readonly itemIds: readonly string[];
 

@@ -77,7 +77,7 @@ function msOf(unit: string): number {
 /**
  * Returns ms since epoch before which the provider would refuse the next call, because the account has no call left.
  * Most providers give calls back one by one, so the wait is one call's share of the time until the reset. Token limits
- * do not count: the next call may need few.
+ * do not count: the next call may need few tokens.
  */
 export function readNextCallAt(headers: ResponseHeaders, now: number): number | undefined {
   const given = (name: string): string | undefined => headers.get(name) ?? undefined;

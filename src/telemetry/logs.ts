@@ -26,8 +26,8 @@ export interface LoggerOptions {
 const STDOUT = 1;
 
 /**
- * Writes one JSON object per line, with `time` in ms since epoch. Inside a span, it has `trace_id` and `span_id`.
- * Secrets are always removed.
+ * Writes one JSON object per line, with `time` in ms since epoch. Inside a span, the object has `trace_id` and
+ * `span_id`. Secrets are always removed.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { level, showsContent = false, secrets = [], isPretty = false, destination = openFile(STDOUT) } = options;
@@ -96,10 +96,10 @@ function formatValue(value: unknown): string {
 }
 
 const MAX_CAUSES = 3;
-/** A stack begins with the error message, which may have megabytes. */
+/** Characters of a stack that are read. A stack begins with the error message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/** Details should hold only figures and ids, so larger ones are left out. */
+/** Characters of details, which should hold only figures and ids. Larger details are left out. */
 const DETAILS_CHARACTERS = 4_000;
 
 /**

@@ -2,8 +2,8 @@ import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
- * The registered propagator is not used: it may write other headers, and the reading worker may have another one.
- * `tracestate` is dropped, because it may have 512 characters, and a turn's record reserves 64.
+ * The registered propagator is not used: it may write other headers, and the reading worker may have another
+ * propagator. `tracestate` is dropped, because it may have 512 characters, and a turn's record reserves 64.
  */
 export function readCurrentTrace(): TraceParent | undefined {
   const active = trace.getActiveSpan()?.spanContext();

@@ -17,9 +17,9 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets an unreadable record aside (I12). If workers cannot create it again, the sweeper's entry of its conversation
- * goes, too. Otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts the
- * entry back.
+ * Sets an unreadable record aside (I12). If workers cannot create the record again, the sweeper's entry of the
+ * conversation goes, too. Otherwise every sweep would wake a worker that can only fail. The operator who repairs the
+ * record puts the entry back.
  * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {

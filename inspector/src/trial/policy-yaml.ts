@@ -33,7 +33,7 @@ export function writePolicyYaml(policy: TrialPolicy, settings: AgentSettings = {
   const names = Object.keys(COMMENTS) as (keyof TrialPolicy)[];
   const tried = names.map((name) => `# ${COMMENTS[name]}\n${toLine(name, policy[name])}`);
   const others = Object.entries(settings).filter(([name, value]) => {
-    // turnfold refuses a token threshold below the budget. Without that setting, the share of the window decides.
+    // turnfold refuses a token threshold below the budget, so the file leaves such a threshold out.
     return !(name in COMMENTS) && !(name === 'tokenThreshold' && Number(value) < policy.maxTokens);
   });
   const kept = others.map(([name, value]) => toLine(name, value));

@@ -130,7 +130,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // Read only if packages before them, which are development dependencies, are not installed.
+  // Read only if development dependencies in this list are not installed.
   'pino',
   'undici',
 ] as const;

@@ -146,7 +146,7 @@ function drawLimits({ limits }: SizePlot, { y, yScale }: Scales): Markup[] {
   });
 }
 
-/** Browsers show the titles of these invisible columns. */
+/** Draws invisible columns over the steps. A browser shows the title of the column under the pointer. */
 function drawColumns({ steps, first }: SizePlot, { x }: Scales): Markup[] {
   const count = Math.min(MAX_COLUMNS, steps.length);
   return Array.from({ length: count }, (_, column) => {

@@ -38,7 +38,7 @@ export function findKind(messages: readonly unknown[], format: MessageFormat | u
 export interface GivenPart {
   readonly value: unknown;
   readonly index: number;
-  /** Index of the message among the given messages, and number of its parts. */
+  /** Index of the part among the parts of its message, and the number of these parts. */
   readonly place: number;
   readonly places: number;
 }

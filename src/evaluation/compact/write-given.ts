@@ -136,7 +136,7 @@ function frameSummary({ message, isChanged }: Survivor): Survivor {
   return { message: { role: 'user', content: renderSummary(content, summary) }, isChanged: true };
 }
 
-/** Formats with parts write added results into the given messages. Elsewhere, added results follow them. */
+/** True if the given message can be returned. In a format with parts, an added result becomes one of its parts. */
 function isUnchanged({ unit, places, survivors }: Run, hasParts: boolean): boolean {
   const own = places.filter((place) => place !== CLOSING);
   const isWhole = own.length === unit.count && own.every((place, index) => place === index);

@@ -168,9 +168,7 @@ function formatBytes(bytes: number): string {
   return mebibytes < 1_024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1_024).toFixed(1)} GiB`;
 }
 
-/**
- * A rewrite creates a second append-only file while the first one grows, so this multiple of its size should be free.
- */
+/** A rewrite creates a second append-only file while the first grows, so this multiple of the file should be free. */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
@@ -195,7 +193,7 @@ async function examineFolder({ folder, bytes }: { folder: string | undefined; by
 
 async function readFreeBytes(folder: string): Promise<number | undefined> {
   try {
-    await stat(folder); // The path is one of the Redis server. It exists on this machine only if Redis runs here.
+    await stat(folder); // The folder is the Redis server's. It exists on this machine only if Redis runs here.
     const { bavail, bsize } = await statfs(folder);
     return bavail * bsize;
   } catch {
@@ -205,8 +203,8 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 
 const DAY_MS = 86_400_000;
 /**
- * An open connection outlives its certificate, so workers fail only at the next connect. A warning comes so many days
- * before.
+ * Days before the end of a certificate when warnings begin. An open connection outlives its certificate, so workers
+ * fail only at the next connect.
  */
 const NOTICE_DAYS = 14;
 

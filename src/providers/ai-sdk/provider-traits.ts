@@ -17,7 +17,7 @@ export interface ProviderTraits {
   readonly thinkingOptions?: string;
 }
 
-/** Matches parts of both names, because the names of gateways and custom packages contain those of other providers. */
+/** Searches the provider's name, because gateways and custom packages have names that contain a provider's name. */
 export function traitsOf({
   provider,
   modelId,

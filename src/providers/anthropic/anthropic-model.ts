@@ -140,7 +140,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Sends the request of `generate` for compaction. Its start is the same, so the provider's prompt cache applies. */
+/** Asks the API to compact the request of `generate`. An equal start lets the provider use its prompt cache. */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { profile, options } = caller;
   const { client, classify } = await caller.access();

@@ -45,7 +45,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
         return { status: 'parked', children: final.children.map((child) => ({ ...child, traceParent: parent })) };
       } catch (error) {
         if (error instanceof StoppedWork) return await handPassBack(ports, pass);
-        // The queue reports the first error. An error of this call has the same cause, or the lease was lost.
+        // The queue reports the first error. An error of `endBroken` has the same cause, or the lease was lost.
         await endBroken(ports, pass, error).catch(() => undefined);
         throw error;
       }

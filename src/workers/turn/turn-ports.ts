@@ -93,7 +93,7 @@ export interface TurnPorts extends WorkerPorts {
   readonly solo: SoloLock;
   /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;
-  /** True in the process of a suspect. Its parent reports its death. */
+  /** True in the process of a suspect. The parent process reports the death of that process. */
   readonly isWatched?: boolean;
   readonly settings?: Partial<TurnSettings>;
 }

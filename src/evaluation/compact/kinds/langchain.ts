@@ -36,7 +36,7 @@ function isInstance(message: unknown): message is Instance {
   return isMapping(message) && isMapping(message['lc_kwargs']) && typeof message['toDict'] === 'function';
 }
 
-/** Reads an instance as its dictionary. The other fields of an instance repeat these. */
+/** Reads an instance as the dictionary that `toDict` returns. Other fields of an instance repeat that dictionary. */
 function toDictionary(message: unknown): unknown {
   if (!isInstance(message)) return message;
   return (message as unknown as { toDict(): unknown }).toDict();
