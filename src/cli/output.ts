@@ -27,7 +27,7 @@ const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' }
 /** A stream to write to. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
-/** Single characters are escaped, so a sequence that is split between two calls is covered. */
+/** Each character is escaped alone, so an escape sequence that is split between two calls does no harm. */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
     line: (text, tone) => void stdout.write(`${paint(stdout, text, tone)}\n`),

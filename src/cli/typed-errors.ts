@@ -46,7 +46,7 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error, 'accepted_unsure');
 }
 
-/** Adds the command that repeats the write. The message mentions the id only if the person typed the id. */
+/** Adds the command that repeats the write. The message has the id of the write only if the person typed that id. */
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
@@ -63,7 +63,7 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
   );
 }
 
-/** Repeats the ids of the write. A command without an option for an id derives it from its arguments. */
+/** Repeats the ids of the write. A command without an option for an id derives the id from its arguments. */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
   const typed = command.options.filter((option) => wasTyped(command, option));
   const added = command.options.filter(

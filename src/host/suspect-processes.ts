@@ -198,7 +198,7 @@ class SuspectProcess {
     }
   }
 
-  /** Counts heartbeats, not ms. A blocked event loop here counts one, and the child's messages are read next. */
+  /** Counts heartbeats, not ms. A block of this process counts as one, and then the child's messages are read. */
   #countSilence(): void {
     this.#silentBeats += 1;
     const blockedBeats = this.#options.blockedMs / TURN_LIMITS.heartbeatMs + GRACE_BEATS;

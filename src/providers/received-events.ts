@@ -181,7 +181,7 @@ class ResponseBytes {
   #taker: BytesTaker | undefined;
   #end: { readonly error?: Error } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Referenced, because undici cancels a response that was collected as garbage. */
+  /** Kept here, because undici cancels a response that was collected as garbage. */
   #response: Response | undefined;
 
   constructor(dispatcher: Dispatcher) {

@@ -123,7 +123,7 @@ async function inviteToLook(
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // A REDIS_URL of the environment may contain a password, so it is not printed. The user's shell has it anyway.
+  // A REDIS_URL of the environment is not printed, because it may contain a password. The user's shell has it set.
   const command = `${redis.source === 'configured' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');

@@ -51,7 +51,7 @@ export interface AiSdkMiddleware {
   readonly transformParams: <Params extends AiSdkCall<unknown>>(call: { readonly params: Params }) => Promise<Params>;
 }
 
-/** Makes a middleware for `wrapLanguageModel` of the AI SDK. It may serve several conversations. */
+/** Makes a middleware for `wrapLanguageModel` of the AI SDK. One middleware may serve several conversations. */
 export function aiSdkMiddleware(options: CompactionOptions): AiSdkMiddleware {
   const memory = new CompactionMemory(options, 'ai-sdk');
   return {
@@ -72,7 +72,7 @@ export interface AgentsModelData<Item> {
   readonly instructions?: string;
 }
 
-/** Makes a function for `callModelInputFilter` of a run of the OpenAI Agents SDK. It may serve several conversations. */
+/** Makes a `callModelInputFilter` of the OpenAI Agents SDK. One function may serve several conversations. */
 export function openaiAgentsFilter(
   options: CompactionOptions,
 ): <Item>(call: { readonly modelData: AgentsModelData<Item> }) => Promise<{ input: Item[]; instructions?: string }> {
@@ -131,7 +131,7 @@ export interface LangchainMiddleware {
   ) => Promise<Answer>;
 }
 
-/** Makes the options of a middleware for agents of LangChain. It may serve several conversations. */
+/** Makes the options of a middleware for agents of LangChain. One middleware may serve several conversations. */
 export function langchainMiddleware(options: CompactionOptions): LangchainMiddleware {
   const memory = new CompactionMemory(options, 'langchain');
   return {
@@ -154,7 +154,7 @@ export interface MastraProcessor {
   readonly processLLMRequest: <Message>(call: { readonly prompt: Message[] }) => Promise<{ prompt: Message[] }>;
 }
 
-/** Makes an input processor for agents of Mastra. It may serve several conversations. */
+/** Makes an input processor for agents of Mastra. One processor may serve several conversations. */
 export function mastraProcessor(options: CompactionOptions): MastraProcessor {
   const memory = new CompactionMemory(options, 'ai-sdk');
   return {

@@ -52,7 +52,7 @@ export function hashMessage(message: Message): string {
   return createHash('sha256').update(JSON.stringify(message)).digest('base64url').slice(0, 22);
 }
 
-/** The part of a state that matches these messages. */
+/** The part of a state that matches the given messages. */
 interface KnownStart {
   readonly weights: readonly Weight[];
   readonly record?: ContextRecord;

@@ -42,7 +42,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   ];
 }
 
-/** A warning, because all processes continue with the data that is left. */
+/** Reports a loss as a warning, because all processes continue with the data that is left. */
 export function examineLoss(loss: Awaited<ReturnType<DatabaseWatch['readLoss']>>): Finding {
   const name = 'database';
   if (loss === undefined) return findOk(name, 'no loss of data was noticed within a day');

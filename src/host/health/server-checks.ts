@@ -91,7 +91,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: RedisFacts): F
   );
 }
 
-/** Fractions of `maxmemory`. Above the first: a warning. Above the second: an error, because writes will soon fail. */
+/** Fraction of `maxmemory` from which a check warns. From `FULL` on the check fails, because writes will soon fail. */
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 

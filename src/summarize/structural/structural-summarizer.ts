@@ -37,13 +37,13 @@ interface StructuralSummarizerOptions {
 const MIN_TOKENS = 24;
 const MAX_TRIES = 5;
 const MIN_FILL = 0.96;
-/** Share of the room at which a repeated try aims. */
+/** Share of the token limit at which a repeated try aims. */
 const AIM = 0.985;
 const MAX_GROWTH = 2;
 const MARK_TOKENS = 2;
 const GAP_TOKENS = 3;
 const LONGEST_LINE_TOKENS = 2_000;
-/** Share of the room for calls that changed something or failed. */
+/** Share of the token limit for calls that changed something or failed. */
 const EFFECTS_SHARE = 0.2;
 
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {

@@ -83,7 +83,7 @@ export function planRequest(
   const { policy, overhead } = prepared;
   const weigh = (message: Message): Weight => prepared.weighNow(message);
   const tokens = requestTokensOf({ overhead }, context.items);
-  // The refused size is that of the request as it was sent, because the context has changed since.
+  // The size of the request that was refused counts, because the context has changed since.
   const refused = refusedTokens ?? upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const limits = reasons.includes('overflow') ? limitsAfterOverflow(prepared.limits, refused) : prepared.limits;
   const first = firstUserSeq === undefined ? {} : { firstUserSeq };

@@ -151,7 +151,7 @@ interface SweepShiftWork {
   readonly sweep: (now: number) => Promise<void>;
   /** Calls at each beat. A call that still runs is not started again. Must not throw. */
   readonly chores: readonly Chore[];
-  /** Called if the lease could not be read. The process then sweeps without it. */
+  /** Called if the lease could not be read. The process then sweeps without the lease. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -126,7 +126,7 @@ export function hasWaitedForPass({ threshold, overflow }: StepWaits): boolean {
   return threshold === 'used' || overflow === 'used';
 }
 
-/** Cause of the wait that ends now. The wait that was granted last comes first. */
+/** Cause of the wait that ends now. A wait that was granted later is used up first. */
 function causeOfWait({ rollback, overflow }: StepWaits): WaitCause {
   if (rollback === 'available') return 'rollback';
   return overflow === 'requested' ? 'overflow' : 'threshold';
