@@ -27,7 +27,7 @@ import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 
 export type LadderStep = 'drop' | 'mask' | 'summarize' | 'clip' | 'evict' | 'relax';
 
-/** Step that was taken, with the weight of the items after it. */
+/** Step that was taken, with the weight of the items after the step. */
 export interface StepTaken extends Weight {
   readonly step: LadderStep;
 }
@@ -70,7 +70,7 @@ export class Ladder {
   readonly #whole = new Map<ContextItem, ContextItem>();
   readonly #removed = new RemovedGroups();
   #layout: Layout | undefined;
-  /** Items of the floor and inputs of the running turn at the start of the pass. True: the first user message. */
+  /** Items of the floor and inputs of the turn when the pass began. The value is true for the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 

@@ -102,8 +102,8 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
 const MAX_COUNTED_CHARS = 4_000;
 
 /**
- * Masks old pictures after a provider refused a request's size. Pictures of the floor stay, unless no others are left.
- * The last user message keeps its pictures.
+ * Masks old pictures after a provider refused a request's size. Pictures of the floor stay, unless no other pictures
+ * are left. The last user message keeps its pictures.
  */
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,

@@ -67,7 +67,7 @@ function placeholderOf(version: Version): Pick<Version, 'placeholder'> {
   return placeholder.tokens > 0 && placeholder.bytes >= 0 && !isEmpty ? { placeholder } : {};
 }
 
-/** Hashes of the current agent. Version 0 has no hashes, so the target's hashes are used instead. */
+/** Hashes of the current agent. A live version 0 has no hashes, so the restored version has them. */
 function hashesOf(
   live: Version,
   target: Version,

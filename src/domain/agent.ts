@@ -13,7 +13,7 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly turn: string;
   /** Private copy of `enqueueTurn({ context })`. `{}` if the caller passed none. */
   readonly context: Context;
-  /** Unique to this call, and the same on every retry. With it, a tool can take effect only once. */
+  /** Unique to this call, and the same on every retry. With this key, a tool can take effect only once. */
   readonly idempotencyKey: string;
   /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;

@@ -54,7 +54,7 @@ export type EventBody =
       readonly type: 'version_committed';
       readonly version: number;
       readonly cause: Version['cause'];
-      /** From the request for compaction to the commit. */
+      /** Ms from the request for compaction to the commit. */
       readonly durationMs: number;
       readonly model?: string;
     })

@@ -17,7 +17,7 @@ export function findLeft(ranges: readonly LeftRange[], seq: number): { readonly 
 /** State of a conversation, without its messages, by which turnfold decides whether to compact. */
 export interface ConversationState {
   readonly agent: string;
-  /** Opaque. If a conversation is erased and created again, the value changes. */
+  /** Opaque value, which changes if a conversation is erased and created again. */
   readonly incarnation: string;
   /** Seq of the last log entry. 0 for an empty log. */
   readonly head: number;

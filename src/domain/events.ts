@@ -49,7 +49,7 @@ type TurnEvent =
       readonly agent: string;
       /** Number of claims since the turn's last recorded progress, including this claim. */
       readonly attempt: number;
-      /** From acceptance or the due time to the first claim. Absent on later claims. */
+      /** Ms from acceptance or the due time to the first claim. Absent on later claims. */
       readonly waitMs?: number;
       /** Wait that ended with this claim, if the turn was suspended before. */
       readonly suspended?: { readonly for: WaitKind; readonly ms: number };
@@ -60,7 +60,7 @@ type TurnEvent =
       readonly code?: string;
       /** Why the turn's messages leave the context. Absent if the messages stay. */
       readonly leaves?: LeaveCause;
-      /** From acceptance or the due time to the end, waits included. Absent for the code `poison`. */
+      /** Ms from acceptance or the due time to the end, waits included. Absent for the code `poison`. */
       readonly durationMs?: number;
     }
   | {
@@ -105,7 +105,7 @@ type ModelEvent =
       readonly outputTokens?: number;
       /** Part of `inputTokens`. */
       readonly cachedTokens?: number;
-      /** In US dollars. Absent if no prices are known. */
+      /** Cost in US dollars. Absent if no prices are known. */
       readonly cost?: number;
     }
   /** The next model of the fallback list was called. */

@@ -2,7 +2,7 @@ import type { ModelGate } from './gate.ts';
 import { type Model, ModelError } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
-/** Not `Symbol.for`, so that no other module can forge a held call. */
+/** A private symbol, not `Symbol.for`, so that no other module can forge a held call. */
 const BRAND = Symbol('turnfold.HeldCall');
 
 export class HeldCall extends ModelError {

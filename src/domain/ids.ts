@@ -23,7 +23,7 @@ export function nameConversation({ tenant, id }: ConversationRef): NamedConversa
   return { tenant, conversation: id };
 }
 
-/** Unique, because each log entry has its own number. The provider's id is stored beside it. */
+/** Id of a call in the log, unique because each log entry has its own number. The provider's id is also stored. */
 export function callIdAt(seq: number, index: number): string {
   return `c${seq}_${index}`;
 }

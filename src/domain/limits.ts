@@ -101,7 +101,7 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
   return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
-/** In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold. */
+/** Multiplies without errors of binary fractions: with 100 × 0.55 = 55.00000000000001, 55 tokens miss the threshold. */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }

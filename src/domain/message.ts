@@ -6,7 +6,7 @@ import { NOTE_LIMITS } from './tool-notes.ts';
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
-  /** In the log `c<seq>_<index>`. Elsewhere chosen by the caller or the provider, unique within a conversation. */
+  /** `c<seq>_<index>` in the log. Elsewhere a caller or a provider chooses it, unique within a conversation. */
   id: z.string().min(1).max(256),
   name: z.string().min(1).max(128),
   /** JSON object as text, exactly as the model wrote it. */

@@ -47,7 +47,7 @@ export type PassEvent =
       readonly code?: string;
       readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
       readonly reasons: readonly Reason[];
-      /** From the request to the end or the proposal. Absent if no pass ran, or no worker ended it. */
+      /** Ms from the request to the end or the proposal. Absent if no pass ran, or no worker ended it. */
       readonly durationMs?: number;
       readonly version?: number;
       readonly tokensBefore?: number;

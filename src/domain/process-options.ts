@@ -40,7 +40,7 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
 
 export const prefixSchema = z.string({ error: PREFIX_FORM }).refine(isPrefix, { error: PREFIX_FORM });
 
-/** The parsed value is the same function, not a copy. */
+/** Schema of a function. The parsed value is the same function, not a copy. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',

@@ -94,10 +94,10 @@ export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
 }
 
-/** Outside these factors, the provider counted something else or only a part. */
+/** Limits of the ratio of both counts. Outside these, the provider counted something else or only a part. */
 const LEAST = 0.5;
 const MOST = 2;
-/** In smaller requests, the message format dominates the count. */
+/** Minimum tokens of a request whose ratio counts. In smaller requests, the message format dominates the count. */
 const MIN_COUNTED_TOKENS = 256;
 
 /** Some providers report 0 or leave out cached tokens. Such a count would prevent compaction. */
@@ -106,8 +106,8 @@ export function isWholeCount(providerTokens: number, countedTokens: number): boo
 }
 
 /**
- * Limited, because one odd count must not change every threshold. Undefined if the provider did not count the whole
- * request, or the request is too small.
+ * Ratio of both counts, limited because one odd count must not change every threshold. Undefined if the provider did
+ * not count the whole request, or the request is too small.
  */
 export function calibrationRatio(providerTokens: number, countedTokens: number): number | undefined {
   if (countedTokens < MIN_COUNTED_TOKENS || !isWholeCount(providerTokens, countedTokens)) return undefined;

@@ -36,7 +36,7 @@ export type CachedPrefix = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 
 export interface SummaryRequest {
   /** Range of messages that the summary will replace. */
   readonly range: SeqRange;
-  /** From the log, oldest first. */
+  /** Messages of the range as in the log, oldest first. */
   readonly messages: readonly Message[];
   /** Summaries of parts of the range, oldest first. A summarizer may extend them. */
   readonly earlier?: readonly EarlierSummary[];
@@ -60,11 +60,11 @@ export interface SummaryRequest {
   readonly signal: AbortSignal;
   /** Absent: no part survives a failed attempt. */
   readonly parts?: SummaryParts;
-  /** Also called after a failed call. */
+  /** Called after each call of a model, even a failed call. */
   readonly onCall?: (call: SummaryCall) => void;
   /** A model of a fallback list failed, and the next one will be called. */
   readonly onPassedOver?: ModelRequest['onPassedOver'];
-  /** Lets the calls through the gates of their models. */
+  /** Lets each call through the gate of its model. */
   readonly gate?: ModelRequest['gate'];
 }
 

@@ -33,7 +33,7 @@ export const TURN_LIMITS = {
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
-  /** A claim returns a context of at most so many messages and bytes of JSON. */
+  /** Maximum messages, and bytes of their JSON, of a context that a claim returns. */
   claimedMessages: 32,
   claimedBytes: 16_384,
 } as const;
@@ -65,7 +65,7 @@ const recordedDecisionSchema = z.object({
 
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
-/** @param verdict as in `StoredAnswer` */
+/** @param verdict recorded verdict of the answer: `approved`, `denied`, or the hash of a delivered result */
 export function describeDecision(verdict: string, at: number, by = ''): RecordedDecision {
   const isApproval = verdict === 'approved' || verdict === 'denied';
   return { ...(isApproval && { approved: verdict === 'approved' }), at, ...(by !== '' && { by }) };
@@ -115,7 +115,7 @@ export interface CallToWaitFor extends RecordedCall {
   readonly waitMs: number;
 }
 
-/** Without deadlines: Redis computes them by its own clock, because a worker's may be wrong. */
+/** A wait without its deadlines, which Redis computes by its own clock, because a worker's clock may be wrong. */
 export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> {
   readonly calls: readonly CallToWaitFor[];
   /** Ms until the wait ends. For tool calls: the shortest wait among the calls. */
@@ -126,7 +126,7 @@ export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> 
   readonly isHeld?: boolean | undefined;
   /** Span that was suspended. The span that continues the turn links to this span. */
   readonly suspendedIn?: TraceParent | undefined;
-  /** If this pass has already ended, the wait ends at once. */
+  /** Pass for which the turn waits. If this pass has already ended, the wait ends at once. */
   readonly passId?: string | undefined;
 }
 

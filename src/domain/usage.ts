@@ -45,7 +45,7 @@ export function describeUsage(
 
 const MICROS_A_DOLLAR = 1_000_000;
 
-/** In whole millionths of a US dollar, so that sums are exact. */
+/** Price in whole millionths of a US dollar, so that sums are exact. */
 export function priceOf(usage: ModelUsage, prices: ModelPrices): number {
   return toMicros(priceUsage(prices, usage));
 }

@@ -108,7 +108,7 @@ export const versionSchema = z.object({
   floorRelaxed: z.boolean(),
   /** In ms since epoch. */
   at: z.number(),
-  /** From the request for compaction to the commit. */
+  /** Ms from the request for compaction to the commit. */
   durationMs: z.number(),
   /** Null if no model wrote the summaries. */
   model: z.string().nullable(),
@@ -159,7 +159,7 @@ export const summarySchema = z.object({
   model: z.string(),
   /** Items that a provider wrote. A request to that provider has them instead of the text, if the summary comes first. */
   raw: rawItemsSchema.optional(),
-  /** As providers counted it. Absent if no model wrote the summary. */
+  /** Token usage, counted by providers. Absent if no model wrote the summary. */
   usage: z
     .object({
       inputTokens: z.number().nonnegative(),
@@ -180,7 +180,7 @@ export interface ContextItem extends Weight {
   readonly message: Message;
   /** Absent if the item is as in the log. */
   readonly segment?: ItemSegment;
-  /** Written by the present pass, which never evicts it. */
+  /** True for a summary that the present pass wrote, and therefore never evicts. */
   readonly isFresh?: boolean;
   /** Original message of a shortened item, which may be shortened further. */
   readonly logged?: Message;

@@ -54,7 +54,7 @@ export interface WebhookHealth {
   readonly failingSince?: number;
   /** Failed requests since the last success. */
   readonly failures?: number;
-  /** Without contents of the response. */
+  /** Cause of the last failure, without contents of the response. */
   readonly lastFailure?: string;
   /** Nothing is sent until an operator retries the webhook. */
   readonly deadAt?: number;
@@ -103,7 +103,7 @@ export function writeWebhookBody(
   return JSON.stringify({ type: name, timestamp: new Date(at).toISOString(), data });
 }
 
-/** 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
+/** Delay before the next attempt: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
 export function retryDelay(attempts: number): number {
   return Math.min(WEBHOOK_LIMITS.firstRetryMs * 2 ** (attempts - 1), WEBHOOK_LIMITS.longestRetryMs);
 }
@@ -118,7 +118,7 @@ export type WebhookEvent =
       /** Name of the event that was sent, such as `turn.settled`. */
       readonly event: WebhookEventName;
       readonly outcome: (typeof WEBHOOK_OUTCOMES)[number];
-      /** Without parts of the response. */
+      /** Cause of the failure, without parts of the response. */
       readonly why?: string;
       readonly durationMs: number;
     }

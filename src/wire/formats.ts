@@ -12,7 +12,7 @@ import type { Rendered, Violation, WireRequest } from './wire-request.ts';
 interface FormatFunctions {
   /** @throws orphan_result or duplicate_call if the messages are not a valid history */
   readonly renderInSlices: (request: WireRequest, options?: object) => Interruptible<Rendered<unknown>>;
-  /** Never throws: a value that is not a request yields violations. */
+  /** Checks a body by the wire rules. Never throws: a value that is not a request yields violations. */
   readonly validateInSlices: (body: unknown, context?: RuleContext, options?: object) => Interruptible<Violation[]>;
 }
 

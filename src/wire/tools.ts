@@ -9,7 +9,7 @@ const MAX_NAME_LENGTH = 64;
 /** Maximum tools of one request to OpenAI. No other provider has a smaller limit. */
 export const OPENAI_MAX_TOOLS = 128;
 
-/** Sent for an agent without tools whose history has tool calls. */
+/** Placeholder that is sent for an agent without tools whose history has tool calls. */
 const NO_TOOLS: ToolDescription = {
   name: 'unknown_tool',
   description: 'Not available: earlier messages used tools that no longer exist. Do not call it.',
@@ -33,7 +33,7 @@ export function legalToolName(name: string, tools: ReadonlySet<string>): string 
   return tools.has(name) ? name : name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
 }
 
-/** Hashes system texts and tools. Newer models refuse thinking that they wrote under others (wire rule A8). */
+/** Hashes system texts and tools. Newer models refuse thinking that belongs to other texts or tools (wire rule A8). */
 export function fingerprintPrefix(system: readonly string[], tools: readonly ToolDescription[]): string {
   return createHash('sha256')
     .update(JSON.stringify([system, tools]))

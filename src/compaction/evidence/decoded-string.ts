@@ -8,7 +8,7 @@ const BACKSLASH = 92;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 const HEX = /^[\da-f]{4}$/i;
 
-/** `start` and `end` are inside the quotes of a JSON string. */
+/** Decodes the JSON string whose quotes stand before `start` and at `end`. */
 export function decodeString(text: string, start: number, end: number): DecodedString {
   const places = new Uint32Array(end - start + 1);
   const pieces: string[] = [];

@@ -27,7 +27,7 @@ const SCALAR = /(?:-?\d[\d.eE+-]*|true|false|null|True|False|None|NaN)(?![\w$])/
 const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as const;
 const BLANKS = /\s*/y;
 
-/** Reads JSON and Python's literals, also cut off before their brackets close, as tools print them. No recursion. */
+/** Reads JSON or Python literals without recursion. Tools may have cut off the text before the brackets close. */
 export function scanJson(text: string, start: number): JsonScan {
   return new JsonScanner(text, start).scan();
 }

@@ -249,7 +249,7 @@ class TextReader {
   #addPair(line: Line): void {
     const { owner, depth } = this.#placed;
     const isHead = this.#form?.head === shapeOfLine(line.text);
-    // In an indented list, the indentation already shows the records.
+    // Only records without indentation start new pairs: in an indented list, the indentation shows the records.
     if (isHead && !/^\s/.test(line.text)) this.#pairs = new PairOwners();
     const around = isHead ? undefined : this.#record?.line;
     this.#pairs.place(line.text, (pair, levels) => {

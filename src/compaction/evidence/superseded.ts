@@ -43,7 +43,7 @@ interface LastResults {
 
 class ResultsInForce {
   readonly superseded = new Set<number>();
-  /** Last results by tool, then by arguments. Joining both to one key would cost more than all other work. */
+  /** Last results by tool, then by arguments. A key that joins both would take longer to build than all other work. */
   readonly #ofTool = new Map<string, Map<string, LastResults>>();
   /** Errors that no success has followed, by tool and then by first argument. */
   readonly #errorsOfTool = new Map<string, Map<string, number[]>>();

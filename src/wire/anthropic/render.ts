@@ -99,8 +99,8 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * Wire rule A9: puts cache breakpoints on three blocks. The one on tools and system texts is the fourth and last
- * allowed.
+ * Wire rule A9: puts cache breakpoints on three blocks. The breakpoint on tools and system texts is the fourth, and the
+ * last allowed.
  * - The last summary stays the same while messages are appended.
  * - The previous user message ended an earlier request. The API looks back only 20 blocks, and an answer may have more.
  * - The last block ends what the next request begins with.

@@ -65,7 +65,7 @@ export interface BodyView {
   readonly malformed: readonly Breach[];
 }
 
-/** Returns the calls that may lack a result before a commit: unanswered calls of the last answer. */
+/** Returns the calls that need no result in a check before a commit: unanswered calls of the last answer. */
 export function findOpenable(
   { messages, calls, results }: BodyView,
   { isProbed }: RuleContext,

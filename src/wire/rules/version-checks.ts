@@ -148,7 +148,7 @@ export function* checkPins(
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];
-  // Nearly all pinned texts are sent whole. The others are searched for in the whole body.
+  // Nearly all pinned texts are sent whole. The other texts are searched for in the whole body.
   const whole = yield* collectTexts(body);
   const others = sought.filter(({ text }) => !whole.has(text));
   const lost = new Set(others);

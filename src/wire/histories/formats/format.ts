@@ -63,7 +63,7 @@ export class ForeignMessages {
     this.#places.push(at);
   }
 
-  /** Returns the records that are objects, and leaves out the others. */
+  /** Returns the records that are objects, and leaves out other records. */
   objectsIn(records: readonly FileRecord[]): (FileRecord & { readonly value: Block })[] {
     return records.filter((record): record is FileRecord & { readonly value: Block } => {
       const isObject = isMapping(record.value);
