@@ -18,6 +18,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['store', 'jobs', 'wire', 'domain'],
   evaluation: ['workers', 'summarize', 'providers', 'store', 'jobs', 'compaction', 'wire', 'domain'],
   // `summarize` for the structural summarizer of `/v1/responses/compact`.
+  // Runs in browsers (rule `page-transport`).
+  chat: ['api'],
   api: ['store', 'jobs', 'summarize', 'telemetry', 'compaction', 'wire', 'domain'],
   host: ['api', 'workers', 'store', 'jobs', 'summarize', 'providers', 'telemetry', 'wire', 'domain'],
   cli: ['api', 'host', 'evaluation', 'store', 'jobs', 'providers', 'telemetry', 'compaction', 'wire', 'domain'],
@@ -162,6 +164,13 @@ export const rules: readonly IForbiddenRuleType[] = [
     severity: 'error',
     from: { path: '^src/' },
     to: { couldNotResolve: true },
+  },
+  {
+    name: 'page-transport',
+    comment: 'the transport of chat pages contains no code of src but the reader of event frames',
+    severity: 'error',
+    from: { path: roomPath('chat') },
+    to: { path: '^src/', pathNot: [roomPath('chat'), '^src/api/http-client/event-frames\\.ts$'] },
   },
   {
     name: 'inspector-types',

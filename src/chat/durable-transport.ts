@@ -1,0 +1,178 @@
+import { ChatError } from './chat-error.ts';
+import { type ChatCall, ChatRequests } from './chat-requests.ts';
+import { NOTHING_OPEN, readSteadily } from './steady-frames.ts';
+import type {
+  AcceptOptions,
+  AnswerCallsOptions,
+  ChatHistory,
+  ChatMessage,
+  ChatNews,
+  DurableTransport,
+  DurableTransportOptions,
+  FollowOptions,
+  LoadOptions,
+  ReconnectOptions,
+  SendOptions,
+  StopOptions,
+} from './transport-types.ts';
+
+/** Creates a transport for `useChat`. One transport serves any number of chats. */
+export function createDurableTransport<Message extends ChatMessage = ChatMessage>(
+  options: DurableTransportOptions = {},
+): DurableTransport<Message> {
+  return new Transport<Message>(options);
+}
+
+type CallAfter = (position: string | undefined) => ChatCall;
+
+class Transport<Message extends ChatMessage> implements DurableTransport<Message> {
+  readonly resumeStreamIsReplay = true;
+  readonly #requests: ChatRequests;
+  /** Last answer to each user message, by chat and message. */
+  readonly #answers = new Map<string, string>();
+  #closing = new AbortController();
+
+  constructor(options: DurableTransportOptions) {
+    this.#requests = new ChatRequests(options);
+    // `useChat` calls some methods without their object.
+    this.sendMessages = this.sendMessages.bind(this);
+    this.reconnectToStream = this.reconnectToStream.bind(this);
+  }
+
+  get isConnected(): boolean {
+    return this.#requests.isConnected;
+  }
+
+  async sendMessages(options: SendOptions): Promise<ReadableStream<never>> {
+    const { trigger, chatId: id, messages, headers, abortSignal } = options;
+    this.#noteAnswers(id, messages);
+    const messageId = await this.#nameRegenerated(options);
+    const body = { ...options.body, id, messages, trigger, messageId };
+    const callAfter: CallAfter = (after) => ({ method: 'POST', path: '', headers, body: { ...body, after } });
+    const stream = await this.#openStream(id, callAfter, abortSignal);
+    if (stream === null) throw new ChatError(204, { detail: 'the server did not answer the message' });
+    return stream;
+  }
+
+  async reconnectToStream({ chatId, headers, abortSignal }: ReconnectOptions): Promise<ReadableStream<never> | null> {
+    const path = `${pathOf(chatId)}/stream`;
+    return await this.#openStream(chatId, (after) => ({ method: 'GET', path, query: { after }, headers }), abortSignal);
+  }
+
+  async loadMessages({ chatId, before, limit, signal }: LoadOptions): Promise<ChatHistory<Message>> {
+    const call = { method: 'GET', path: `${pathOf(chatId)}/messages`, query: { before, limit } } as const;
+    const history = await this.#requests.send<ChatHistory<Message>>({ ...call, signal });
+    this.#noteAnswers(chatId, history.messages);
+    return history;
+  }
+
+  async acceptMessage({ chatId, message, onBusy, signal }: AcceptOptions): Promise<{ readonly turn: string }> {
+    const body = { message, onBusy };
+    return await this.#requests.send({ method: 'POST', path: `${pathOf(chatId)}/messages`, body, signal });
+  }
+
+  async answerCalls({ chatId, answers, signal }: AnswerCallsOptions) {
+    const call = { method: 'POST', path: `${pathOf(chatId)}/answers`, body: { answers } } as const;
+    return await this.#requests.send<{ readonly status: 'answered' | 'still_waiting' }>({ ...call, signal });
+  }
+
+  async stopTurn({ chatId, messageId, signal }: StopOptions) {
+    const call = { method: 'POST', path: `${pathOf(chatId)}/stop`, body: { messageId } } as const;
+    return await this.#requests.send<{ readonly turn: string; readonly state: string }>({ ...call, signal });
+  }
+
+  async *follow({ chatId, after, signal }: FollowOptions): AsyncGenerator<ChatNews, void, void> {
+    const left = new AbortController();
+    const path = `${pathOf(chatId)}/live`;
+    const callAfter: CallAfter = (position) => ({ method: 'GET', path, query: { after: position } });
+    const blocks = readSteadily(this.#requests, { callAfter, after, signal: this.#anyOf(signal, left.signal) });
+    try {
+      for await (const block of blocks) {
+        if (block === NOTHING_OPEN) return;
+        for (const data of block) yield JSON.parse(data) as ChatNews;
+      }
+    } finally {
+      left.abort();
+    }
+  }
+
+  close(): void {
+    this.#closing.abort(new DOMException('the transport was closed', 'AbortError'));
+    this.#closing = new AbortController();
+  }
+
+  async #openStream(
+    chatId: string,
+    callAfter: CallAfter,
+    given: AbortSignal | undefined,
+  ): Promise<ReadableStream<never> | null> {
+    const left = new AbortController();
+    const signal = this.#anyOf(given, left.signal);
+    const blocks = readSteadily(this.#requests, { callAfter, signal });
+    // A refusal of the first request is an error of the call, and not of the stream.
+    let next = await blocks.next();
+    if (next.value === NOTHING_OPEN) return null;
+    const send = async (controller: ReadableStreamDefaultController<never>): Promise<void> => {
+      if (next.done === true || next.value === NOTHING_OPEN) return controller.close();
+      for (const data of next.value) controller.enqueue(this.#readChunk(chatId, data) as never);
+      next = await blocks.next();
+      if (next.done === true) controller.close();
+    };
+    return new ReadableStream<never>(
+      {
+        pull: async (controller) => {
+          await send(controller).catch((error: unknown) => endWith(controller, error));
+        },
+        cancel: () => left.abort(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  #readChunk(chatId: string, data: string): unknown {
+    const chunk = JSON.parse(data) as { readonly type: string; readonly messageId?: string };
+    if (chunk.type === 'start' && chunk.messageId !== undefined) this.#noteAnswer(chatId, chunk.messageId);
+    return chunk;
+  }
+
+  /**
+   * `regenerate()` names no answer, so a repeated request would begin a further attempt. With the last answer's name, a
+   * repeated request finds the attempt of the first.
+   */
+  async #nameRegenerated(options: SendOptions): Promise<string | undefined> {
+    const { trigger, messageId, chatId, messages, abortSignal: signal } = options;
+    const asked = messages.at(-1);
+    if (trigger !== 'regenerate-message' || messageId !== undefined || asked?.role !== 'user') return messageId;
+    const key = `${chatId}/${asked.id}`;
+    if (!this.#answers.has(key)) await this.loadMessages({ chatId, limit: 2, signal });
+    return this.#answers.get(key);
+  }
+
+  #noteAnswers(chatId: string, messages: readonly ChatMessage[]): void {
+    for (const { id, role } of messages) if (role === 'assistant') this.#noteAnswer(chatId, id);
+  }
+
+  /** The id of an answer is the id of the user's message and the number of the attempt. */
+  #noteAnswer(chatId: string, answer: string): void {
+    const [, asked, attempt] = /^(.+)\.([1-9]\d{0,8})$/.exec(answer) ?? [];
+    if (asked === undefined) return;
+    const key = `${chatId}/${asked}`;
+    const known = this.#answers.get(key)?.slice(asked.length + 1) ?? '0';
+    if (Number(attempt) > Number(known)) this.#answers.set(key, answer);
+  }
+
+  #anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+    return AbortSignal.any([...signals.filter((signal) => signal !== undefined), this.#closing.signal]);
+  }
+}
+
+function pathOf(chatId: string): string {
+  return `/${encodeURIComponent(chatId)}`;
+}
+
+/** A refusal in the middle of a stream, e.g. because the conversation was erased, is an error that the page shows. */
+function endWith(controller: ReadableStreamDefaultController<never>, error: unknown): void {
+  if (!(error instanceof ChatError)) return controller.error(error);
+  controller.enqueue({ type: 'error', errorText: `${error.code}: ${error.message}` } as never);
+  controller.close();
+}

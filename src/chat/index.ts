@@ -1,0 +1,21 @@
+/** `turnfold/chat`: the transport of chat pages. It runs in browsers, and depends on no other package. */
+export { ChatError } from './chat-error.ts';
+export { createDurableTransport } from './durable-transport.ts';
+export type {
+  AcceptOptions,
+  AnswerCallsOptions,
+  ChatHistory,
+  ChatMessage,
+  ChatNews,
+  DurableTransport,
+  DurableTransportOptions,
+  FollowOptions,
+  LoadOptions,
+  OpenChatTurn,
+  PageAnswer,
+  ReconnectOptions,
+  RequestExtras,
+  SendOptions,
+  ShownWaitingCall,
+  StopOptions,
+} from './transport-types.ts';
