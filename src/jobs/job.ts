@@ -18,8 +18,8 @@ export interface JobDefinition<Task> {
 }
 
 /**
- * Version of the job data. Increase it only if an older worker could misread new data: workers leave jobs of a newer
- * version to others, but ignore unknown fields.
+ * Version of the job data. Increase the version only if an older worker could misread new data: workers leave jobs of a
+ * newer version to others, but ignore unknown fields.
  */
 export const PAYLOAD_VERSION = 1;
 
@@ -69,7 +69,7 @@ function wakeJob(name: string, queue: QueueName): JobDefinition<WakeTask> {
 
 export const wakeTurnJob = wakeJob('turn', QUEUES.turn);
 
-/** Job for a compaction pass. It is the parent of the summarization jobs of its pass. */
+/** Job for a compaction pass, and parent of the summarization jobs of that pass. */
 export const wakePassJob = wakeJob('pass', QUEUES.compaction);
 
 /** Delay of a job while another job summarizes the same messages. */

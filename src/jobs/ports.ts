@@ -26,7 +26,7 @@ export interface WakeQueue {
   eraseJobs(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void>;
 }
 
-/** `ended` keeps jobs that have not begun. They may create the conversation again. */
+/** `ended` keeps jobs that have not begun, which may create the conversation again. */
 export type ErasedJobs = 'all' | 'ended';
 
 export interface SummarizationTask {
@@ -95,7 +95,7 @@ export type SummarizationResult =
 export interface InboxJob {
   readonly id: string;
   readonly name: string;
-  /** In ms since epoch, as its producer wrote it. */
+  /** Time in ms since epoch, as the producer of the job wrote it. */
   readonly addedAt: number;
   readonly data: unknown;
 }

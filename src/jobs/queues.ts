@@ -5,7 +5,7 @@ import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
  */
 export const QUEUES = { turn: 'turn', compaction: 'compaction', summarization: 'summarization' } as const;
 
-/** Queue to which services in any language add turns. It has one shard. */
+/** Queue to which services in any language add turns. This queue has one shard. */
 export const INBOX_QUEUE = 'inbox';
 
 export type QueueName = (typeof QUEUES)[keyof typeof QUEUES] | typeof INBOX_QUEUE;

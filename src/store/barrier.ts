@@ -127,9 +127,9 @@ interface Waiting extends GuardedCall {
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/** Attempts: first by hash, then by text, then by hash again after the slot moved. */
+/** Most attempts to run a script: first by hash, then by text, then by hash again after the slot moved. */
 const MAX_TRIES = 4;
-/** A full Redis runs this script, too: an erase frees memory and also needs its mark. */
+/** A full Redis runs this script, too, because an erase frees memory and needs the mark of rule B2. */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
 const MAX_BATCH = 200;
 

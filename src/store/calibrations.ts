@@ -3,7 +3,7 @@ import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** For each model, the provider's token count divided by ours. All are in one small hash. */
+/** For each model, the provider's token count divided by ours. One small hash holds these factors. */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
   return {
     observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),

@@ -56,7 +56,7 @@ export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   },
 };
 
-/** A batch takes about a millisecond. More batches in one call would delay other conversations. */
+/** Most batches of one call, at about a millisecond each. More would delay other conversations. */
 const MOST_BATCHES = 10;
 
 export type ExpireResult =

@@ -71,7 +71,7 @@ export class EventNotices {
 
   /**
    * Waits for an event. Resolves at the next event, after `ms`, or on abort. Also resolves when listening begins,
-   * because earlier events were missed.
+   * because earlier events may have been missed.
    */
   async wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return;

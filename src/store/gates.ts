@@ -20,7 +20,7 @@ export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript
   return {
     enterGate: bind(enterGateScript),
     leaveGate: bind(leaveGateScript),
-    /** Without a renewal, a place ends a minute after the call began. */
+    /** Renews the places of calls in progress. Without a renewal, a place ends a minute after its call began. */
     holdPlaces: async (gate: string, waiters: readonly string[]): Promise<void> => {
       if (waiters.length === 0) return;
       const until = (await readClock(redis)) + PLACE_MS;

@@ -41,7 +41,7 @@ export function openHeldLeases(
     },
     /**
      * Stores the cause of a block with each turn of the worker, and extends nothing. If the turn fails as poison before
-     * another worker has begun it, its failure names the cause.
+     * another worker has begun the turn, its failure names the cause.
      * @param cause a sentence without its period
      */
     keepCause: (cause: string) => inAllShards(cause),

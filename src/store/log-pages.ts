@@ -9,9 +9,9 @@ import { PackReader } from './packs.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Entries of one page. A reply of 10,000 entries would block Redis. */
+/** Most entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
-/** Bytes of one page. A single entry may have 1 MiB. */
+/** Most bytes of one page. A single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
 /**

@@ -25,7 +25,7 @@ export function openMeasures(redis: Redis, keyspace: Keyspace) {
 
 const COUNTED = 1_000;
 
-/** Backlog of a shard. Ages are in ms. An age is 0 if there is no such work. */
+/** Backlog of a shard. Ages are in ms. An age is 0 if no work of its kind exists. */
 export interface ShardMeasure {
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
   /** Age of the oldest overdue work. Erases are left out, because they may take long. */

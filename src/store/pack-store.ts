@@ -27,7 +27,7 @@ const RETRY_MS = 600_000;
 const SILENT_MS = 1_000;
 
 const PACK_ENTRIES = 1_000;
-/** Bytes of entries after which one call makes no further pack. */
+/** After packing so many bytes of entries, one call makes no further pack. */
 const MOST_BYTES = 8_000_000;
 
 export function openPackStore(redis: Redis, keyspace: Keyspace) {

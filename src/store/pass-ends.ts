@@ -20,7 +20,7 @@ export interface PassEnd extends IdleTtl {
    */
   readonly seenReasons?: readonly Reason[];
   readonly backoff: Backoff;
-  /** Queue job that wakes the waiting turn. The store records and returns it if a turn waited for this pass. */
+  /** Queue job that wakes the waiting turn. The store records and returns this job if a turn waited for the pass. */
   readonly wakeTurn: string;
 }
 
@@ -49,7 +49,9 @@ function readEnded(wakeTurn: string) {
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
 export interface VersionCommit extends PassEnd, KeptTexts {
-  /** Version on which the new version is based. If it is no longer live, nothing is written: `version_changed`. */
+  /**
+   * Version on which the new version is based. If that base is no longer live, nothing is written: `version_changed`.
+   */
   readonly expectedVersion: number;
   readonly version: Version;
   /** Number of older versions to keep besides restore points. */

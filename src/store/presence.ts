@@ -112,9 +112,9 @@ async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPres
 
 export interface SilentWorker extends WorkerPresence {
   /**
-   * - `gone`: its connection has ended. The process has ended, or reconnects late.
-   * - `lost`: it has not renewed its key for `LOST_AFTER_MS`. The worker may be frozen, so each of its leases ends at
-   *   its own time.
+   * - `gone`: the connection of the worker has ended. The process has ended, or reconnects late.
+   * - `lost`: the worker has not renewed its key for `LOST_AFTER_MS`. The worker may be frozen, so each of its leases
+   *   ends at its own time.
    */
   readonly state: 'gone' | 'lost';
 }

@@ -33,7 +33,7 @@ export async function callStore<T>(call: () => Promise<T>, run = callRedis<T>): 
   }
 }
 
-/** Never repeats the call, because it must not run on a new connection. */
+/** Like `callStore`, but never repeats the call, because the call must not run on a new connection. */
 export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
   return await callStore(call, callRedisOnce);
 }

@@ -61,7 +61,7 @@ const LEASE_SILENT_MS = 300;
 
 /**
  * Takes the lease of the one process that sweeps for all. While the server of the lease does not answer, every process
- * gets it. The shard claims then keep sweeps a second apart.
+ * gets this lease. The shard claims then keep sweeps a second apart.
  * @returns Redis' time in ms if `owner` has the lease (Infinity while the server of the lease is unreachable), or
  * undefined
  */

@@ -61,7 +61,7 @@ export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo
 };
 
 export interface VersionRollback extends TurnVersion {
-  /** Number of the first version with the refused segments: the live version, or an older version that it copied. */
+  /** Number of the first version with the refused segments: the live version, or an older version that was copied. */
   readonly shownVersion: number;
   /** Hash of the refused segments. No later pass commits segments with this hash. */
   readonly refusedSegments: string;

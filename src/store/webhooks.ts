@@ -91,7 +91,7 @@ const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: b
 type EventReply = [id: string, fields: string[]];
 type DeliveryReply = [name: string, position: string, agent: string, claim: string, ...EventReply[]];
 
-/** Unsent events of one conversation for one webhook. One worker at a time owns them. */
+/** Unsent events of one conversation for one webhook. One worker at a time owns a delivery. */
 export interface Delivery {
   readonly shard: number;
   readonly webhook: string;
@@ -101,7 +101,7 @@ export interface Delivery {
   readonly next: string;
   readonly attempts: number;
   readonly event?: ConversationEvent;
-  /** Token of the claim. A later claim by another worker makes it invalid. */
+  /** Token of the claim. A later claim by another worker makes this claim invalid. */
   readonly claim: string;
 }
 

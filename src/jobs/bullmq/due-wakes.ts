@@ -149,7 +149,7 @@ export class DueWakes {
     let cursor = '0';
     do {
       const [next, found] = await this.#redis.zscan(due, cursor, 'MATCH', `*|${tenant}|${id}`, 'COUNT', 1_000);
-      const members = found.filter((_, place) => place % 2 === 0); // the score of each member follows it
+      const members = found.filter((_, place) => place % 2 === 0); // a score follows each member
       if (members.length > 0) await this.#redis.zrem(due, ...members);
       cursor = next;
     } while (cursor !== '0');

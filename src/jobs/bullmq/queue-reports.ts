@@ -59,7 +59,7 @@ export async function reportQueues(
   );
 }
 
-/** Attempts to list the clients. If a node of a Cluster disappears meanwhile, the next attempt leaves it out. */
+/** Most attempts to list the clients. A later attempt leaves out a Cluster node that disappeared meanwhile. */
 const MAX_TRIES = 4;
 
 /**

@@ -35,7 +35,7 @@ export class QueueSet {
     );
   }
 
-  /** Queue of a conversation. All its jobs are in one shard. */
+  /** Queue of a conversation. All jobs of a conversation are in one shard. */
   of(name: QueueName, { tenant, id }: ConversationRef): Queue {
     return this.at(name, crc32(`${tenant}/${id}`) % this.#shards);
   }

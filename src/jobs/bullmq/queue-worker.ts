@@ -31,7 +31,7 @@ const MAX_STALLED_COUNT = 1_000_000_000;
 
 const MAX_ERROR_CHARACTERS = 32_000;
 
-/** Opens a worker. It takes jobs once its `run` was called. */
+/** Opens a worker, which takes jobs once its `run` was called. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
   const settings = {

@@ -14,7 +14,7 @@ import { Intake, openQueueWorker } from './queue-worker.ts';
 
 interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** Jobs in parallel, divided among the shards. Each shard gets at least one. */
+  /** Number of jobs in parallel, divided among the shards. Each shard gets at least one job. */
   readonly concurrency: number;
 }
 
@@ -35,13 +35,13 @@ export interface QueueWorkersOptions extends RedisLocation {
   readonly deadlineMs: number;
 }
 
-/** `deadline`: some jobs had not ended. Their leases and locks lapse, and other workers continue them. */
+/** `deadline`: some jobs had not ended. Their leases and locks lapse, and other workers continue those jobs. */
 type CloseOutcome = 'closed' | 'deadline';
 
 export interface QueueWorkers {
   /** Starts to take jobs. Resolves when connected, however long Redis is down, or when closed. May be called once. */
   start(): Promise<void>;
-  /** Waits for jobs in flight until the deadline. May be called again. */
+  /** Closes the workers, and waits for jobs in flight until the deadline. May be called again. */
   close(): Promise<CloseOutcome>;
   /** True if the workers were started, are not closing, and all take jobs. */
   isRunning(): boolean;
@@ -79,7 +79,7 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
 
 /**
  * Divides the concurrency of a role among shards, at least one job each: this process would never run jobs of a shard
- * without a share. The remainder goes to the shards from `first` on. A random `first` in each process evens it out.
+ * without a share. The remainder goes to the shards from `first` on. A random `first` in each process spreads it.
  */
 export function shareOut(concurrency: number, shards: number, first = 0): number[] {
   return Array.from({ length: shards }, (_, shard) => {

@@ -56,16 +56,16 @@ function findEarliest(times: readonly (number | undefined)[]): number | undefine
 /** BullMQ's score of a delayed job is its due time multiplied by this number, plus a counter. */
 const DELAY_SCORE = 2 ** 12;
 
-/** Due time of the oldest delayed job. BullMQ moves it to the waiting jobs only when a worker takes another job. */
+/** Due time of the oldest delayed job. BullMQ lets a due job wait for a worker only once another job is taken. */
 async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const due = (now + 1) * DELAY_SCORE - 1;
   const [, score] = await redis.zrangebyscore(jobs.toKey('delayed'), 0, due, 'WITHSCORES', 'LIMIT', 0, 1);
   return score === undefined ? undefined : Math.floor(Number(score) / DELAY_SCORE);
 }
 
-/** Limit of priorities to read. Each priority costs one round trip. */
+/** Most priorities that are read. Each priority costs one round trip. */
 const MAX_PRIORITIES = 16;
-/** Jobs read per priority, in case the first job has no known time. */
+/** Most jobs that are read per priority, in case the first job has no known time. */
 const MAX_HEADS = 8;
 
 /** Lists the first job ids of each priority, oldest first. */
@@ -143,7 +143,7 @@ interface Arrivals {
   readonly completeSince: number | undefined;
 }
 
-/** Limit of events to read. A queue keeps fewer, unless it was configured otherwise (`queue-set.ts`). */
+/** Most events that are read. A queue keeps fewer, unless it was configured otherwise (`queue-set.ts`). */
 const MAX_EVENTS = 250;
 
 async function readArrivals(jobs: Queue, redis: Pick<Redis, 'xrevrange'>): Promise<Arrivals> {

@@ -49,7 +49,7 @@ for at = rest, #ARGV, 7 do
   if not has_answer then taken[#taken + 1] = answer end
 end
 keep_request(key, request)
--- In a repeated request, the turn has already used all of these answers.
+-- The request is a repetition, and the turn has already used all of its answers.
 if is_repeated then return { 'answered', 0 } end
 for _, answer in ipairs(taken) do
   redis.call('HSET', key, 'a:' .. answer.call, answer.json, 'waitUnused:' .. answer.call, answer.unused)

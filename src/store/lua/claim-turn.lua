@@ -9,7 +9,7 @@
 -- @include settle
 -- @include take-head
 read_conversation(true)
--- Returns the messages up to seq `last`. nil if they are not the whole context, or too large.
+-- Returns the messages up to seq `last`. nil if these messages are not the whole context, or are too large.
 local function short_log(last)
   if (value_of(record, 'version') or '0') ~= '0' or last > tonumber(maxMessages) then return nil end
   local before, most_bytes = conversation.before_input, tonumber(maxBytes)

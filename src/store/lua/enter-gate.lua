@@ -62,7 +62,7 @@ local function time_until(place)
   return math.max(time_for(place - level, rate), time_for(needed * place - tokens_level, tokens_rate), busy)
 end
 local paused_ms = math.max(state.paused - now, 0)
--- If the caller waits in its worker, only waiters that come back before it are ahead of it.
+-- If the caller waits in its worker, only waiters that come back during this wait are ahead of the caller.
 local wait = paused_ms + time_until(math.min(rank, redis.call('ZCOUNT', due, '-inf', now + patienceMs) - 1) + 1)
 if wait <= patienceMs then return wait_for(math.max(wait, LEAST_WAIT_MS)) end
 return send_away(state, paused_ms, time_until(rank + 1), rate)

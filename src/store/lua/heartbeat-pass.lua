@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a pass. Runs on a full Redis, because it overwrites fields of the same size. If the lease
--- lapsed, a worker could not store a finished result (I11).
+-- Extends the lease of a pass. Runs on a full Redis, because it overwrites fields of the same size. A worker whose
+-- lease lapsed could not store a finished result (I11).
 -- Reply: 'renewed' | 'fenced' | 'superseded' | 'gone'
 -- @args passId, owner, leaseMs
 -- @include keys

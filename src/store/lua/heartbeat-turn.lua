@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a turn. Runs on a full Redis, because it overwrites fields of the same size. If the lease
--- lapsed, a worker could not store a finished result (I11).
+-- Extends the lease of a turn. Runs on a full Redis, because it overwrites fields of the same size. A worker whose
+-- lease lapsed could not store a finished result (I11).
 -- Reply: 'renewed' | a loss by find_loss
 -- @args turn, owner, epoch, leaseMs
 -- @include conversation

@@ -13,7 +13,7 @@ local turn = redis.call('LINDEX', mb, 0)
 local input_seq = turn and redis.call('HGET', turnPrefix .. turn, 'inputSeq')
 local entry = redis.call('HGET', log, head)
 local written = entry and string.match(entry, '^%S+ %S+ %S+ %S+ (%d+)') or now
--- The entries of a fork keep the times of its source.
+-- The log entries of a fork keep the times of the source, so the creation time counts, too.
 local used = math.max(written, math.floor(tonumber(created or 0) * 1000))
 local is_busy = turn or redis.call('EXISTS', pass) == 1 or tonumber(fork_until or 0) > now
 local idle_in = is_busy and tonumber(idleMs) or math.max(0, used + idleMs - now)

@@ -31,8 +31,8 @@ local function lapse(kind, base, id)
   local record = base .. (kind == 't' and 'c:' or 'pass:') .. id
   local fields = redis.pcall('HMGET', record, 'owner', 'lease', 'parkedUntil', 'alone')
   local owner, lease, parked_until, is_alone = unpack(fields)
-  -- The turn runs alone in its process. Its next claim may settle it as poison, and only a lease that lapsed by itself
-  -- proves this (I10).
+  -- The turn runs alone in its process. The next claim may settle such a turn as poison, which requires a lease that
+  -- lapsed by itself (I10).
   if is_alone then return false end
   local is_owned = starts_with(owner, owners)
   local field, untilMs = 'lease', tonumber(lease or '')

@@ -13,7 +13,7 @@ local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
 -- If the provider names no time, the pause lasts until the rate would allow PAUSE_CALLS calls, at most PAUSE_MS. The
 -- pause doubles with each refused probe.
 local PAUSE_CALLS, PAUSE_MS, LONGEST_BACKOFF_MS, LONGEST_PAUSE_MS = 4, 1000, 30000, 3600000
--- A probe tests if the provider accepts calls again. Calls that began within these ms after the first call behind a
+-- A probe tests if the provider accepts calls again. Calls that began within PROBE_MS after the first call behind a
 -- pause are probes, too.
 local PROBE_MS = 200
 -- Refused callers are placed before waiters that made no call yet.

@@ -1,5 +1,5 @@
 -- Updates a model's calibration by one ratio of the provider's token count to ours. The calibration is the mean of the
--- first 20 ratios. Later each ratio moves it by a twentieth of the difference.
+-- first 20 ratios. Later each ratio moves the calibration by a twentieth of the difference.
 -- Reply: the model's new calibration
 -- @keys calibrations
 -- @args model, ratio

@@ -1,5 +1,5 @@
--- Writes the settings of a new database. Raises the schema number of an older, supported one, so that older programs
--- refuse it. A database without an id gets the new id. Any other database stays unchanged.
+-- Writes the settings of a new database. Raises the schema number of an older, supported database, so that older
+-- programs refuse that database. A database without an id gets the new id. Any other database stays unchanged.
 -- `oldest`: the oldest supported schema.
 -- Reply: {schema, shards, id, counter} as stored, '' for a missing field
 -- @keys database

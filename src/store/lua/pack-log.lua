@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Replaces log entries by a pack, also on a full Redis, because it frees memory. Nothing is written if an entry in the
--- log differs from the packed entry, or if scripts still read that entry. Scripts read the last entry, and the user
+-- Replaces log entries by a pack, also on a full Redis, because packing frees memory. Nothing is written if an entry in
+-- the log differs from the packed entry, or if scripts still read that entry. Scripts read the last entry, and the user
 -- message of the present turn.
--- `digest`: SHA-1 of the entries joined by line ends. Their seqs follow in ascending order.
+-- `digest`: SHA-1 of the entries joined by line ends. The seqs of the entries follow in ascending order.
 -- Reply: 'packed' | 'changed'
 -- @args name, value, digest, ...
 -- @include keys

@@ -1,4 +1,4 @@
--- Gives a claimed delivery back until its next attempt, unless another worker has claimed it since.
+-- Gives a claimed delivery back until its next attempt, unless another worker has claimed the delivery since.
 -- @keys outbox, positions
 -- @args name, claim, position, delayMs
 -- @include clock

@@ -14,7 +14,8 @@ local found = redis.call('XRANGE', ev, after, '+', 'COUNT', limit + 1)
 if found[1] and found[1][1] == after then
   return { 'kept', after, is_there, unpack(found, 2) }
 end
--- After an erase, the events start again. If the clock went back, they may have smaller ids than the reader's.
+-- After an erase, the events start again. If the clock went back, new events may have smaller ids than the reader's
+-- last event.
 found = redis.call('XRANGE', ev, '-', '+', 'COUNT', limit)
 local start = 'missing'
 if after == '0-0' then

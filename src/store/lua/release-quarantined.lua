@@ -1,4 +1,4 @@
--- Takes a record out of quarantine, and puts it back into its set if the caller wants that, due now.
+-- Takes a record out of quarantine, and drops it or puts it back into its set, due now.
 -- `field`: set and member. `isBack`: put it back.
 -- Reply: 1 | 0 without such a record
 -- @keys quarantined

@@ -34,7 +34,7 @@ end
 if present_pass then
   if isHard == '1' and proposal then
     drop_proposal()
-    -- A worker that claimed the pass sees the new reasons before it ends the pass, so it needs no wake.
+    -- A worker that claimed the pass sees the new reasons before it ends the pass, so that worker needs no wake.
     if not owner then
       redis.call('HSET', pass, 'wake', wake)
       schedule(pass_member, now + WAKE_GRACE_MS)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Adds the found names of all keys of a conversation to its index. Names that the index already has stay, because other
 -- calls may have added them since the search. An index of the wrong type, and names of another form, are removed. Runs
--- on a full Redis, because an erase needs it.
+-- on a full Redis, because an erase needs the index.
 -- The names follow, as in shared/index-names.lua.
 -- Reply: number of names in the index
 -- @args ...

@@ -21,7 +21,7 @@ end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
 -- The plan of a parked pass is based on the refused version, so the pass starts again at once. Otherwise the running
--- turn would take it over before the child jobs end, and evict messages.
+-- turn would take the pass over before its child jobs end, and evict messages.
 local proposal, parked, pass_owner = unpack(redis.call('HMGET', pass, 'proposal', 'parked', 'owner'))
 if proposal or parked then
   drop_proposal()

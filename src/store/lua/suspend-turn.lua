@@ -1,9 +1,9 @@
 -- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is
 -- fulfilled or at the deadline.
 -- `span`: trace span that ends here. `passId`: the requested pass. `calls`, `eventCalls`: the calls as the turn and the
--- event keep them (JSON). `maxMs`: ms from the first suspension of the step to the last one, '' for a count by
--- `maxSuspensions`. `isHeld`: a gate chose the time. Three arguments per call follow: its id, the ms to its deadline,
--- and its hash or ''.
+-- event keep them (JSON). `maxMs`: most ms from the first suspension of the step to the last, '' if `maxSuspensions`
+-- limits their number. `isHeld`: a gate chose the time. Three arguments per call follow: its id, the ms to its
+-- deadline, and its hash or ''.
 -- Reply: 'suspended' | 'exhausted' | a loss by find_loss
 -- @args turn, owner, epoch, kind, step, waitMs, maxSuspensions, span, passId, calls, eventCalls, maxMs, isHeld, ...
 -- @include keys
@@ -42,7 +42,7 @@ elseif ANSWERED[kind] then
   end
   is_fulfilled = is_over
 end
--- If a call was part of an earlier wait, it keeps its deadline.
+-- A call that was part of an earlier wait keeps its deadline.
 local earlier, kept_deadlines = read_waits(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
 local untilMs = math.min(now + tonumber(waitMs), max_ms and before + max_ms or math.huge)

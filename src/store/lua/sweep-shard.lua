@@ -29,7 +29,7 @@ local function push(member)
     if not has_other_type and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
-    -- The sweeper quarantines the whole record of a pass, because workers can create it again.
+    -- The sweeper quarantines the whole record of a pass, because workers can create a pass again.
     if kind ~= 'p' then
       local field = has_other_type and '' or 'sweeps'
       return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)

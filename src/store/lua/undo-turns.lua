@@ -17,7 +17,7 @@ if redis.call('HEXISTS', c, 'undo') == 0 then return { 'known', redis.call('HGET
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 put(record, 'backoff', backoff)
--- From this version, readers of the log learn which messages to hide because they were rolled back.
+-- This version shows readers of the log which messages were rolled back, so that readers hide them.
 local number, version = ARGV[rest], ARGV[rest + 1]
 if string.find(version, '"turn_rolled_back"', 1, true) then keep_version(number) end
 supersede_pass('')

@@ -47,7 +47,7 @@ export type RedisAddress =
     } & Credentials)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & Credentials);
 
-/** Accepted forms, for error messages. These never quote an invalid URL, because it may contain a password. */
+/** Accepted forms of a URL, for error messages that never quote an invalid URL, which may contain a password. */
 export const REDIS_ADDRESS_FORMS =
   'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database. Use rediss for TLS';
 

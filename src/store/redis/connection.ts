@@ -66,7 +66,7 @@ const OPEN_MS = 800;
 
 /**
  * Connects a fail-fast connection. On a failure, ioredis rejects with "Connection is closed" and emits the real cause
- * as an event. With Sentinels it would retry forever.
+ * as an event. With Sentinels, ioredis would retry for ever.
  * @param location absent if TLS was already checked
  * @throws redis_unavailable if connecting fails or takes more than 0.8 s
  */

@@ -17,9 +17,9 @@ export const PROTECTED_MODE: RedisRefusal = {
  * Finds out why the server refused a connection, or why this process did: protected mode, certificates, or TLS on one
  * side only.
  *
- * ioredis reports only EPIPE, ECONNRESET or "Connection is closed". It writes at once, and the kernel then drops the
- * server's last message. Sentinels and a Cluster hide the cause, too. So this function opens a connection of its own
- * and listens before it writes.
+ * ioredis reports only EPIPE, ECONNRESET or "Connection is closed". ioredis writes at once, and the kernel then drops
+ * the server's last message. Sentinels and a Cluster hide the cause, too. So this function opens a connection of its
+ * own and listens before it writes.
  */
 export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
   const address = readRedisAddress(url);

@@ -58,12 +58,12 @@ function endForgottenCommands(redis: Redis): void {
   });
 }
 
-/** ms between two connections of this process to servers that refuse it. */
+/** ms between two connections of this process to servers that refuse its connections or writes. */
 const SPACING_MS = 1_000;
-/** ms between two reconnects of one service connection (`failsFast`) to such a server. */
+/** ms between two reconnects of one service connection (`failsFast`) to a server that refuses writes. */
 const FAIL_FAST_MS = 5_000;
 const INCIDENT_MS = 15_000;
-/** Connections in a row that ended before they were ready, e.g. at a server with too many clients. */
+/** If so many connections in a row end before they are ready, the server refuses, e.g. because of too many clients. */
 const MOST_DROPPED = 2;
 
 let nextAt = 0;
@@ -135,7 +135,7 @@ function spaceRefusedConnections(server: Redis): void {
       note();
       if (server.listenerCount('error') > 0) server.emit('error', error);
       if (answer === 2) return answer;
-      // The caller decides about the next attempt. Most attempts need no new connection.
+      // The caller of the command may try again. Soon after a reconnect, that attempt uses the same connection.
       if (performance.now() - reconnectedAt < FAIL_FAST_MS) return false;
       reconnectedAt = performance.now();
       isFirst = true;

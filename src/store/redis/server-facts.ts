@@ -110,7 +110,7 @@ export interface ServerLoad {
   readonly evictedKeys: number;
 }
 
-/** Memory of the fullest master, and evicted keys of all masters. Undefined if every server forbids INFO. */
+/** Reads the memory use of the fullest master, and all evicted keys. Undefined if every server forbids INFO. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
   const { answers: servers } = await askMasters(redis, readMemoryState, MEASURED_MS);
   if (servers.length === 0) return undefined;

@@ -10,8 +10,8 @@ interface Channel {
 }
 
 /**
- * One connection for all subscriptions of a process, because a subscribed connection can run no other commands. It
- * opens at the first subscription and stays open. Messages that are published during an outage are lost.
+ * One connection for all subscriptions of a process, because a subscribed connection can run no other commands. The
+ * connection opens at the first subscription and stays open. Messages that are published during an outage are lost.
  */
 export class Subscriber {
   readonly #redis: Redis;
@@ -24,7 +24,7 @@ export class Subscriber {
   }
 
   /**
-   * Subscribes to a channel. Resolves once Redis has confirmed. If it rejects, the channel may still be subscribed.
+   * Subscribes to a channel. Resolves once Redis has confirmed. After a rejection, the channel may still be subscribed.
    * @throws redis_unavailable after `close`, because a new connection would never be closed
    */
   async join(name: string, listener: Listener): Promise<void> {

@@ -1,5 +1,5 @@
--- Reads and writes the fields of a turn that record the answers to its calls. They stay in a settled turn, so that a
--- repeated or contrary answer is recognized at any time.
+-- Reads and writes the fields of a turn that record the answers to its calls. These fields stay in a settled turn, so
+-- that a repeated or contrary answer is recognized at any time.
 -- @include clock
 -- @include corrupt
 

@@ -14,7 +14,7 @@ local LOOSE, DROPPED = 'loose', 'dropped'
 local function read_keys(field)
   local searched, list = string.match(redis.call('HGET', txt, field) or '0', '^(%d+)(.*)$')
   local keys = {}
-  -- The texts of a corrupt list are never removed. This wastes memory, but loses nothing.
+  -- The list of texts is corrupt, so its texts are never removed. This wastes memory, but loses nothing.
   if not searched then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
   return keys, tonumber(searched)
@@ -34,8 +34,8 @@ local function each_shown(number, act)
   return #version
 end
 
--- Drops versions. The oldest version that stays shows most of their texts, so it is searched at once. The first call of
--- a conversation searches all texts.
+-- Drops versions. The oldest version that stays shows most texts of the dropped ones, so this version is searched at
+-- once. The first call of a conversation searches all texts.
 local function drop_versions(numbers, next_number)
   local keys = read_keys(DROPPED)
   local function loosen(key) keys[key] = true end

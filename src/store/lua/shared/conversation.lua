@@ -42,7 +42,7 @@ local function read_conversation(is_head_whole)
   end
 end
 
--- True for the first turn, and for the turns that end together with it.
+-- True for the first turn of the mailbox, and for the turns that end together with that turn.
 local function ends_with_head(turn)
   for _, steered in ipairs(steered_turns) do
     if steered == turn then return true end
@@ -72,8 +72,8 @@ local function find_loss(turn, owner, epoch)
   return redis.call('HEXISTS', c, 'recreated') == 1 and 'gone' or 'unclaimed'
 end
 
--- Returns a new epoch, which fences former owners. It is at least the present time, so it never repeats, not even after
--- an erase. The calling script stores the epoch.
+-- Returns a new epoch, which fences former owners. The new epoch is at least the present time, so an epoch never
+-- repeats, not even after an erase. The calling script stores the epoch.
 local function raise_epoch()
   conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
   return conversation.epoch

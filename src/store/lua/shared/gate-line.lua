@@ -8,8 +8,8 @@
 -- waiter that is so late counts as absent, because its worker may be dead.
 local LATE_MS, GONE_MS = 10000, 1000
 local LEAST_WAIT_MS, LEAST_AWAY_MS = 20, 500
--- A waiter is sent away for this fraction of the expected wait, because the rate may grow. It comes back earlier by the
--- time of EARLY_CALLS calls, at most EARLY_MS, because a sweep may wake it a second late.
+-- A waiter is sent away for this fraction of the expected wait, because the rate may grow. The waiter comes back
+-- earlier by the time of EARLY_CALLS calls, at most EARLY_MS, because a sweep may be a second late.
 local AWAY, EARLY_MS, EARLY_CALLS = 0.75, 1000, 2
 -- All waiters together come back at most 200 times a second. Each comes back within 30 s, or within 20 ms for each
 -- waiter if that is longer.
@@ -45,7 +45,7 @@ local function wait_for(ms)
   return ms
 end
 
--- Makes the waiter absent. `expected`: ms from the end of the pause until it may pass, at the present rate.
+-- Makes the waiter absent. `expected`: ms from the end of the pause until the waiter may pass, at the present rate.
 local function send_away(state, paused_ms, expected, rate)
   redis.call('ZREM', present, waiter)
   -- If the rate doubles each second, the waiter may pass sooner than expected.

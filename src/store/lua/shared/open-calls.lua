@@ -1,6 +1,6 @@
--- An open call is a tool call without a result. It is a field of the conversation, so a result costs the same for any
--- number of calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside JSON). Its value is the
--- provider's id as JSON, if that differs. The field `open` counts the open calls.
+-- An open call is a tool call without a result. Each open call is a field of the conversation, so a result costs the
+-- same for any number of calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside JSON). Its value
+-- is the provider's id as JSON, if that differs. The field `open` counts the open calls.
 -- @include append
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 

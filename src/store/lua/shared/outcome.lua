@@ -15,8 +15,8 @@ local function find_step(turn, step)
 end
 
 -- Stages the fields of turn and conversation, and appends the messages. From ARGV[first] on there are `step.texts`
--- pairs of hash and text, then messages as append_messages reads them. These are not in `step`, because Lua must not
--- re-encode JSON.
+-- pairs of hash and text, then messages as append_messages reads them. Texts and messages are not in `step`, because
+-- Lua must not re-encode JSON.
 local function record_outcome(turn, step, first)
   local hash, head = read_turn(turn), conversation.head
   if #step.opens + #step.closes > 0 then

@@ -13,7 +13,7 @@ local function find_pass_loss(passId, owner)
   return redis.call('EXISTS', c) == 0 and 'unclaimed' or 'fenced'
 end
 
--- Records the owner that loses the pass, or that parked it. Its later writes are superseded.
+-- Records the owner that loses the pass, or that parked it. Later writes of that owner are superseded.
 local function supersede_owner()
   local owner, parked_by = unpack(redis.call('HMGET', pass, 'owner', 'parkedBy'))
   if owner or parked_by then put(record, 'superseded', owner or parked_by) end

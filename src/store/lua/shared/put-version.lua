@@ -4,8 +4,8 @@
 -- @include collect-texts
 -- @include stream
 
--- Restore points are versions of a restore or a rollback, and versions that a service replaced. They are kept as long
--- as the conversation.
+-- Restore points are versions of a restore or a rollback, and versions that a service replaced. Restore points are kept
+-- as long as the conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(value_of(record, 'points') or '', '%d+') do points[number] = true end

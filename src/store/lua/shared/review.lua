@@ -1,5 +1,5 @@
--- While a person reviews a proposal, no job may claim its pass. A worker can claim it again once the proposal expires,
--- a decision arrives, or a hard reason removes the proposal.
+-- While a person reviews a proposal, no job may claim its pass. A worker can claim the pass again once the proposal
+-- expires, a decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
 -- @include operations
 local REVIEW, DECISION_MS = 'review:', 86400000

@@ -3,7 +3,7 @@
 -- @include record
 local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 
--- Adds the usage, four values in the order of SPENT or fewer, and returns it as the values of an event.
+-- Adds the usage (up to four values in the order of SPENT), and returns the usage as the values of an event.
 local function add_spending(usage)
   local is_spent = false
   for at = 1, #SPENT do is_spent = is_spent or tonumber(usage[at] or 0) > 0 end

@@ -1,7 +1,7 @@
 -- @include ready
 -- @include append
 
--- Returns the turn's fields, the conversation's fields, and the user message while it is the last entry of the log,
+-- Returns the turn's fields, the conversation's fields, and the user message while that message is the last log entry,
 -- else ''.
 local function head_reply(turn)
   local hash = read_turn(turn)
