@@ -176,7 +176,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     });
 }
 
-/** A corrupt value counts as missing, and our own count is used. */
+/** A corrupt anchor counts as missing, and our own token count is used. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];

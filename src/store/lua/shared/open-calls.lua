@@ -60,8 +60,8 @@ local function move_calls(opened, answered)
     local call, provider = string.match(line, '^(%S+) ?(.*)$')
     change = change + put(record, 'o:' .. call, provider) -- no other field of the hash is staged yet
   end
-  -- A full Redis refuses a script at its first write that can need memory. It would not refuse a removal, so this write
-  -- comes first.
+  -- A full Redis refuses a script at its first write that can need memory. Redis would not refuse a removal, so this
+  -- write comes first.
   if #answered > 0 then add(0) end
   for _, call in ipairs(answered) do change = change - drop(record, 'o:' .. call) end
   if change ~= 0 then add(change) end

@@ -62,7 +62,7 @@ local function settle_head(...)
   end
 end
 
--- Removes the first turn, and wakes the next turn (I3). Returns 1 if there is one, and the caller adds `wake`.
+-- Removes the first turn, and wakes the next turn (I3). Returns 1 if there is a next turn, and the caller adds `wake`.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   drop(record, 'owner', 'lease', 'attempts', 'blocked')

@@ -9,7 +9,7 @@ end
 
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 
--- Adds due members of `idle` to `due`. Each is due again soon, in case its erase is interrupted.
+-- Adds due members of `idle` to `due`. Each member is due again soon, in case its erase is interrupted.
 local function take_idle(idle, due)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', idle, '-inf', now, 'LIMIT', 0, MOST_RESTING)) do
     if read_member('idle', member) then
