@@ -43,18 +43,18 @@ function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** For commands that need the size of the terminal. They write only through `Output`. */
+/** Size of the terminal, for commands that need the size. All commands write only through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit code for an error with a code. The other exit codes are from sysexits. */
+/** Exit code for an error with a code of turnfold. The other exit codes are from sysexits. */
 const FAILED = 1;
-/** An unexpected error (EX_SOFTWARE). */
+/** Exit code for an unexpected error (EX_SOFTWARE). */
 const BROKEN = 70;
-/** Work was aborted at the shutdown deadline (EX_TEMPFAIL). */
+/** Exit code if work was aborted at the shutdown deadline (EX_TEMPFAIL). */
 export const CUT_OFF = 75;
-/** Redis refuses this client (EX_CONFIG). */
+/** Exit code if Redis refuses this client (EX_CONFIG). */
 export const MISCONFIGURED = 78;
 const STACK_CHARACTERS = 16_000;
 

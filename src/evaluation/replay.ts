@@ -90,7 +90,7 @@ export class Replay {
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return this.#append(weighed);
     const asked = await this.#startAnswer(weighed);
-    // This pass runs beside the model call, because no turn waits for the pass. So it does not see the answer.
+    // This pass runs beside the model call, because no turn waits for the pass. So the pass does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     this.#append(weighed);
     if (toolCalls !== undefined) return;

@@ -4,8 +4,8 @@ import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
 const CHECK_MS = 1_000;
 /**
- * Checks after the parent's death until the thread ends the child. A child that is not blocked hands its turn back
- * first.
+ * Number of checks from the parent's death until the thread ends the child. A child that is not blocked hands its turn
+ * back first.
  */
 const ORPHAN_CHECKS = 5;
 

@@ -68,7 +68,7 @@ export interface WorkersOptions extends ListenerOptions {
   };
   /** Delivery of webhooks. */
   readonly webhooks?: {
-    /** Allows http, and private, loopback and link-local addresses (false). */
+    /** Allows webhooks to use http, and private, loopback and link-local addresses (false). */
     readonly allowPrivate?: boolean | undefined;
   };
   /** How long a close waits for work in flight, in ms (10,000). */
@@ -117,7 +117,7 @@ export interface WorkersSettings extends ListenerOptions {
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs, blockedMs } = PROCESS_DEFAULTS;
-/** 0 for roles that this process does not have. */
+/** The number of jobs is 0 for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({

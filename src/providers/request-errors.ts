@@ -36,7 +36,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       '1261', // z.ai
     ],
     decidingTexts: [
-      // OpenAI and Groq refuse a request that alone exceeds the tokens of a minute, so waiting does not help.
+      // OpenAI and Groq refuse a request above the token limit of one minute, so waiting does not help.
       /^(?=[^]*request too large)[^]*(?<!output )tokens per min/i,
     ],
     states: statesOverflow,
@@ -100,7 +100,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /auto" tool choice requires/i, // vLLM
       /tools param requires --jinja/i, // llama.cpp
       /only supports single tool-calls at once/i,
-      /^(?=[^]*request too large)[^]*output tokens per min/i, // Groq: the output limit exceeds the tokens of a minute
+      /^(?=[^]*request too large)[^]*output tokens per min/i, // Groq: the output exceeds the token limit of a minute
     ],
     states: statesOutputCap,
     texts: [

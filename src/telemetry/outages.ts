@@ -8,7 +8,7 @@ interface OutageOptions {
   readonly listener: EventListener;
   /** Adds a likely cause to the error of an outage. */
   readonly explain: (error: unknown) => Promise<unknown>;
-  /** Resolves when Redis is back, after `redis_full` with memory for writes. @throws redis_denied */
+  /** Resolves when Redis is back. After `redis_full`, Redis must also have memory for writes. @throws redis_denied */
   readonly untilBack: (kind: OutageKind) => Promise<void>;
   /** Called once when Redis denies access for good. turnfold then stops watching Redis. */
   readonly onDenied?: () => void;

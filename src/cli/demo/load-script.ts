@@ -39,7 +39,7 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * Loads a recorded conversation as a script. The window has at most a quarter of the recorded tokens. A short
+ * Loads a recorded conversation as a script. The window has at most a quarter of the appended tokens. Only a short
  * conversation gets more, so that a compaction can succeed.
  */
 export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
@@ -130,7 +130,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // Read only if development dependencies in this list are not installed.
+  // These packages are read only if development dependencies of this list are not installed.
   'pino',
   'undici',
 ] as const;

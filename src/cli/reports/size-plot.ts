@@ -15,7 +15,7 @@ export interface SizePlot {
 
 interface SizeStep {
   readonly tokens: number;
-  /** Shown when the pointer rests on the step. */
+  /** Text that is shown when the pointer rests on the step. */
   readonly title: string;
 }
 

@@ -33,7 +33,7 @@ export const compactStateSchema = z.object({
  * texts.
  */
 export interface CompactState {
-  /** Number of the form of this value. */
+  /** Number of the form in which this state is written. */
   readonly form: typeof FORM;
   /** Sizes of the messages that were counted. */
   readonly messages: readonly {

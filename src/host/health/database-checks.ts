@@ -93,7 +93,7 @@ export function examineShards(measure: ShardMeasure, stuckMs: number): Finding[]
 
 const NAMED_RECORDS = 3;
 
-/** Such conversations make no progress until a person repairs or drops the records. */
+/** Conversations with a record in quarantine make no progress until a person repairs or drops the record. */
 export function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
   if (records.length === 0) return findOk(name, 'no unreadable record was found');

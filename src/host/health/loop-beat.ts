@@ -1,4 +1,4 @@
-/** Limit for the text of the cause. Names of tools have at most 64 characters. */
+/** Limit for the text that names the cause of a block. Names of tools have at most 64 characters. */
 const MAX_CAUSE_BYTES = 240;
 /** Layout of the memory: an 8-byte time, the number of bytes of the cause, then the cause. */
 const [TIME_BYTES, LENGTH_BYTES] = [8, 4];

@@ -51,7 +51,7 @@ export interface ProvideRedisOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Ways to start a Redis, in the order in which they are tried (default: all that start a server). */
   readonly sources?: readonly Source[];
-  /** Arguments that override the defaults. */
+  /** Arguments of the Redis server, which override the defaults. */
   readonly serverArgs?: readonly string[];
   readonly container?: { readonly image: string };
   /** Folder for unpacked packages (default: `turnfold` in $XDG_CACHE_HOME or ~/.cache). */

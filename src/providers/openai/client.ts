@@ -23,7 +23,7 @@ export interface OpenAiOptions {
 const BASE_URL = 'https://api.openai.com/v1';
 
 /**
- * Decodes an event as the SDK does. Errors have a name of their own, or a field `error`.
+ * Decodes an event as the SDK does. Error events have a name of their own, or a field `error`.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
 function decodeOpenAiEvent(data: string, name: string | undefined, headers: Headers): unknown {

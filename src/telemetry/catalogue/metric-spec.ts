@@ -46,14 +46,14 @@ function combine(values: Values<string>): LabelSet[] {
   );
 }
 
-/** From milliseconds to a day, for turns that wait for a person's approval. */
+/** Bounds from milliseconds to a day, because turns may wait for a person's approval. */
 export const TURN_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400];
-/** The last bound is the time limit of a step. */
+/** Bounds for calls. The last bound is the time limit of a step. */
 export const CALL_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 export const CONTEXT_TOKENS = [
   500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000,
 ];
-/** Summaries have at most 2,000 tokens by default. */
+/** Bounds for summaries, which have at most 2,000 tokens by default. */
 export const SUMMARY_TOKENS = [32, 64, 125, 250, 500, 750, 1_000, 1_500, 2_000, 4_000];
 export const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** turnfold's token estimate divided by the provider's count. */

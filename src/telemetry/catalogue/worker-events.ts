@@ -158,7 +158,7 @@ export const WORKER_EVENTS = {
   },
 } satisfies Partial<EventRows>;
 
-/** A name in a corrupt record may have any length. */
+/** Characters of a name that are logged, because a name in a corrupt record may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {

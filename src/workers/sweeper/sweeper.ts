@@ -10,7 +10,7 @@ import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
 
-/** Number of erased conversations whose jobs one call removes. After a failure, as many wait for the next call. */
+/** Maximum erased conversations whose jobs one sweep removes, and that wait for the next sweep after a failure. */
 const MAX_EXPIRED = 1_000;
 
 export interface SweeperPorts {

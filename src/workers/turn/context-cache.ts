@@ -38,7 +38,7 @@ export class ContextCache {
 
   append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
-    // Replies to parallel writes may arrive out of order. Messages behind such a gap are read from the log later.
+    // Replies to parallel writes may arrive out of order. Messages behind a missing reply are read from the log later.
     if (cached === undefined || cached.head + messages.length !== state.head) return;
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }

@@ -206,8 +206,8 @@ async function replaceRefused(
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = copyOlder(run, refused, await readVersion(run, shown.parent));
   guard.signal.throwIfAborted();
-  // Recorded before the rollback. A crash between the two leaves one wait too many. In the other order, a crash would
-  // fail the turn.
+  // The wait is recorded before the rollback. A crash between the two leaves one wait too many. In the other order, a
+  // crash would fail the turn.
   if (hasWaitedForPass(journal.waitsOf(key))) await journal.recordWait(key, 'rolled_back');
   const rollback = {
     expectedVersion: refused,

@@ -40,7 +40,7 @@ export interface McpAddress {
 
 export type McpServerAddress = McpCommand | McpAddress;
 
-/** The SDK would end a request after a minute. The signal has the turn's deadline. */
+/** Replaces the SDK's time limit of a minute for a request, because the signal has the turn's deadline. */
 const NEVER_MS = 2_147_483_647;
 /** A server that does not answer the first request within this time counts as one of an older protocol version. */
 const PROBE_MS = 3_000;
