@@ -185,7 +185,7 @@ export function findTail(
       tokens += groupWeights[group]?.tokens ?? 0;
       if (isFree && tokens > maxTokens) break;
     }
-    // A tool round belongs to the tail from its first message.
+    // A tool round belongs to the tail only if its first message does.
     if (positions[0] === position) tail = { start: position, tokens };
   }
   return tail;

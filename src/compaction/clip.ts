@@ -7,7 +7,8 @@ export type Weigh = (message: Message) => Weight;
 
 /**
  * Keeps the first and last characters of each text. Arguments of calls stay valid JSON: only their long strings are
- * clipped. Parts other than text become a note. Deterministic, so that no version has to store the text (I15).
+ * clipped. Parts other than text become a note. The result is deterministic, so that no version has to store the text
+ * (I15).
  */
 export function clipMessage(message: Message, keepChars: number, seq: number): Message {
   const { parts, raw: _raw, toolCalls, ...others } = message;

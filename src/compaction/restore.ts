@@ -122,7 +122,7 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
  * version does. @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
-  // The measured size of a version that a worker put back includes log entries after its base.
+  // A version that a worker put back is skipped: its measured size includes log entries after its base.
   const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
   if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
   const { measuredAt } = measured;
@@ -140,7 +140,7 @@ export function findVersionBefore(versions: readonly Version[], seq: number): Ve
   return found ?? (isWhole ? START_VERSION : undefined);
 }
 
-/** @throws over_hard_limit with the sum */
+/** @throws over_hard_limit with the calculation */
 export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
   const { tokensAfter } = version;
   if (tokensAfter < hardTokens) return;

@@ -25,7 +25,7 @@ export interface FixedWeight {
 
 /** Tokens that a provider's message format adds to each request. */
 export const FRAMING_TOKENS = 3;
-/** Most tokens of the window that are reserved for an answer. */
+/** Maximum tokens of the window that are reserved for an answer. */
 export const MAX_RESERVE_TOKENS = 8192;
 
 /** Limits in tokens. An absent threshold is off. */

@@ -16,13 +16,13 @@ export type PassOutcome =
   | { readonly kind: 'infeasible' }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** The end of such a pass restarts the counts of `turnThreshold` and `messageThreshold`. */
+/** True if the end of the pass restarts the counts of `turnThreshold` and `messageThreshold`. */
 export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return kind !== 'no_reason' && kind !== 'thinking';
 }
 
 /**
- * Another pass would not change the size of the context, so a waiting turn may continue (invariant I13).
+ * True if another pass would not change the size of the context, so that a waiting turn may continue (invariant I13).
  * Must match `SETTLES_SIZE` in lua/shared/pass-end.lua.
  */
 export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {

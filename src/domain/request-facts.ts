@@ -7,7 +7,7 @@ import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } fro
 export interface RequestFacts extends FixedWeight {
   /** Context window of the model. */
   readonly windowTokens: number;
-  /** Reserved for the answer. */
+  /** Tokens reserved for the answer. */
   readonly reservedTokens: number;
   /** Factor that turns turnfold's token count into an upper bound. */
   readonly upperBoundFactor: number;
@@ -23,7 +23,7 @@ export interface RequestFacts extends FixedWeight {
   readonly policy?: PlanningPolicy;
 }
 
-/** A plan needs only the sizes of pins. */
+/** Policy of a plan, without the texts of pins, because a plan needs only their sizes. */
 export const planningPolicySchema = policyInputSchema.omit({
   pins: true,
   summarizer: true,

@@ -20,15 +20,15 @@ export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Maximum claims without progress. If the process of the last one died while it ran nothing else, the turn settles as
-   * `poison` (invariant I10).
+   * Maximum claims without progress. If the process of the last claim died while it ran nothing else, the turn settles
+   * as `poison` (invariant I10).
    */
   maxAttempts: 3,
   /** Maximum suspensions of one step for compaction. One more fails the turn with `retries_exhausted`. */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,
-  /** 7 days, unless the tool sets another time. */
+  /** Time that a call waits for its answer: 7 days, unless the tool sets another time. */
   answerWithinMs: 604_800_000,
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
@@ -79,10 +79,10 @@ export const waitingCallSchema = z.object({
   arguments: z.string(),
   /** Input of `run` after approval, as JSON. Absent for calls of an earlier release. */
   input: z.string().optional(),
-  /** JSON cannot hold the input, e.g. a `Date`. `input` is then a text for people, by Node's `util.inspect`. */
+  /** Present if JSON cannot hold the input, e.g. a `Date`. `input` is then a text for people, by `util.inspect`. */
   isShownOnly: z.literal(true).optional(),
   /**
-   * Names this very call. An answer with the hash of another call is refused. Absent for calls of an earlier release.
+   * Hash of this very call. An answer with the hash of another call is refused. Absent for calls of an earlier release.
    */
   hash: z.string().optional(),
   /** Absent while the call has no answer. */
@@ -111,7 +111,7 @@ export type Waiting = z.infer<typeof waitingSchema>;
 export type RecordedCall = Omit<WaitingCall, 'until' | 'decision'>;
 
 export interface CallToWaitFor extends RecordedCall {
-  /** A call for which the turn already waited keeps its first deadline. */
+  /** Ms until the deadline. A call for which the turn already waited keeps its first deadline. */
   readonly waitMs: number;
 }
 

@@ -12,7 +12,7 @@ interface UsageFigures {
   readonly cost?: number;
 }
 
-/** Undefined if a count is missing or invalid, because the others cannot be trusted either. */
+/** Undefined if a count is missing or invalid, because the other counts cannot be trusted either. */
 export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (!usage) return undefined; // some adapters return null
   const { inputTotal, output, outputKept, cachedInput = 0, cacheWrite = 0 } = usage;

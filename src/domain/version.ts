@@ -78,7 +78,7 @@ export const versionSchema = z.object({
   base: z.number().int().min(0),
   /** Segments in the order of the log. */
   segments: boundedList(segmentSchema, MAX_GROWN_ENTRIES),
-  /** Sum of the items of the context. */
+  /** Weight of all items of the context. */
   weight: weightSchema,
   /**
    * User message that rendering puts first if the context starts with another role. Older records count it in `weight`.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 
-/** Characters that at least one provider refuses. */
+/** Characters that at least one provider refuses in the name of a tool. */
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 

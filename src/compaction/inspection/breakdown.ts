@@ -172,7 +172,7 @@ export function addFixedTexts(sums: CategorySums, { system, tools, pins, count, 
 
 function addKnown(sums: CategorySums, name: Category, pieces: readonly Piece[], recorded: number | undefined): void {
   const known = pieces.reduce((sum, { tokens }) => sum + tokens, 0);
-  // Separators count, too, so texts are smaller than the recorded size. Larger texts are outdated.
+  // The recorded size includes separators, so it is larger than the texts. Texts of a larger size are outdated.
   const isPresent = recorded === undefined || known <= recorded;
   if (isPresent) for (const piece of pieces) sums.add(name, piece);
   sums.addUnlisted(name, (recorded ?? known) - (isPresent ? known : 0));

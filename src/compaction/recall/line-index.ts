@@ -48,7 +48,7 @@ interface FoundWord {
   readonly numbers: readonly number[];
   /** Number of the word that is exactly the searched text. −1 if no line has that word. */
   readonly whole: number;
-  /** Sum of the numbers of lines that have the searched text, as a word or inside a longer word. */
+  /** Number of lines with the searched text, summed over all words that contain the text. */
   readonly count: number;
   readonly index: number;
 }
@@ -85,7 +85,7 @@ export class LineIndex {
     return seq < this.first || seq > this.head ? 0 : this.#sizes.at(seq - this.first) >>> 1;
   }
 
-  /** Adds entries that follow `head`, ascending and without gaps. The caller must run it to its end. */
+  /** Adds entries that follow `head`, ascending and without gaps. The caller must run the generator to its end. */
   *add(entries: readonly LogEntry[]): Interruptible<void> {
     let chars = 0;
     for (const entry of entries) {

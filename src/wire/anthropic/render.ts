@@ -76,7 +76,7 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
 }
 
-/** A model that thinks by default continues without the lost thinking. */
+/** Setting that turns thinking off. Undefined if thinking is off without a setting, or cannot be turned off. */
 function withoutThinking(off: AnthropicOptions['off']): AnthropicThinking | undefined {
   return off === 'disabled' ? { type: off } : undefined;
 }

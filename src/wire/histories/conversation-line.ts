@@ -25,7 +25,7 @@ export interface OpenedConversation {
 }
 
 /**
- * @param number line number from 1, and the id of a line without one
+ * @param number line number from 1, and the id of a line without an id
  * @throws invalid_input with the field
  */
 export function openConversationLine(line: string, number: number): OpenedConversation {

@@ -10,8 +10,8 @@ export interface BytePiece {
 }
 
 /**
- * Merges the bytes of a piece in O(n log n), with a linked list of parts and a heap of merges. An entry is outdated if
- * its rank has changed. Uses 28 bytes of memory per byte.
+ * Merges the bytes of a piece in O(n log n), with a linked list of parts and a heap of merges. An entry of the heap is
+ * outdated if the rank of its part has changed. Uses 28 bytes of memory per byte.
  */
 export function* mergeLong(
   vocabulary: Vocabulary,

@@ -84,7 +84,7 @@ const O200K: Rules = {
     [EITHER, 'either', 'take'],
     [['apostrophe'], 'suffix', 'keep'],
   ],
-  // The first alternative must end in lower case. After a caseless letter, the piece ends before capitals without any.
+  // The first alternative must end in a lower-case or caseless letter, so capitals at its end begin the next piece.
   eitherThenCapitals: [
     [UPPER, 'eitherThenCapitals', 'keep'],
     [LOWER, 'word', 'take'],

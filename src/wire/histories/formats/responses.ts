@@ -139,7 +139,7 @@ class RolloutItems {
       this.messages.leaveOut('messages that were taken back', at);
   }
 
-  /** A rollout that continues another begins with the messages that its summary left. */
+  /** A rollout that continues another rollout begins with the messages that a summary left. */
   #enterSummary({ replacement_history: history }: Block, at: string): void {
     if (this.list.length > 0 || !Array.isArray(history))
       return this.messages.leaveOut('summaries of messages that are in the file', at);
