@@ -62,7 +62,7 @@ export function parsePeriod(text: string): number | undefined {
   return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0);
 }
 
-/** @param option for the error. @throws invalid_input for a text that is no period */
+/** @param option name of the option, for the error. @throws invalid_input for a text that is no period */
 export function readPeriod(text: string, option: string): number {
   const periodMs = parsePeriod(text);
   if (periodMs !== undefined) return periodMs;

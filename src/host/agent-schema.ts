@@ -113,7 +113,7 @@ export interface ReadAgents {
   readonly problems: readonly TurnfoldError[];
 }
 
-/** The module may be untyped JavaScript. Unchecked, a mistake would appear only when a turn reaches it. */
+/** Checks agents, because a module may be untyped JavaScript. A mistake would appear only when a turn reaches it. */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values)
@@ -153,7 +153,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Field by field, because spreading a class instance would lose its inherited methods. */
+/** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
   const { safetyIdentifier, answer, accepts } = agent;

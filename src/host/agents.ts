@@ -31,7 +31,10 @@ export async function prepareAgents(
   return { all: [...prepared.values()], find: (name) => prepared.get(name) };
 }
 
-/** Returns at most one problem for each agent. @param hasSummarizers also creates the summarizers of their policies */
+/**
+ * Returns at most one problem for each agent.
+ * @param hasSummarizers true: creates their summarizers, too
+ */
 export async function examineAgents(
   agents: readonly Agent[],
   basePolicy: PolicyInput,

@@ -14,7 +14,7 @@ export interface DemoRun {
 
 export interface SizedRequest {
   readonly tokens: number;
-  /** A request that is larger than the window is not sent, and its turn fails. */
+  /** False for a request that is larger than the window. The turn of that request fails. */
   readonly isSent: boolean;
 }
 

@@ -10,7 +10,7 @@ interface PromptOptions {
 }
 
 interface Question {
-  /** Must be a constant, because readline does not escape it. */
+  /** Text before the input. It must be a constant, because readline does not escape the text. */
   readonly prompt: string;
   readonly signal?: AbortSignal | undefined;
   /** Ignores lines that were typed before the question. */

@@ -133,9 +133,9 @@ function formatAge(count: number, oldestMs: number): string {
 }
 
 const PINGS = 100;
-/** Slow answer of Redis in ms: each step of a turn makes about five calls, one after the other. */
+/** ms from which an answer of Redis is slow: each step of a turn makes about five calls, one after the other. */
 const SLOW_MS = 20;
-/** An error in ms: a worker renews its leases every 2 s, and a lease of 8 s must not lapse. */
+/** ms from which a slow answer is an error: a worker renews its leases every 2 s, and no lease of 8 s may lapse. */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 

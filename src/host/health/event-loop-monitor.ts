@@ -3,11 +3,11 @@ import { LoopBeat } from './loop-beat.ts';
 
 const TICK_MS = 250;
 const MEMORY_MS = 10_000;
-/** Shorter delays do not count as blocks. */
+/** Minimum ms of a block. Shorter delays do not count as blocks. */
 const BLOCK_MS = 1_000;
 /** ms for which a block is remembered: the longest default timeout of a call. */
 const BLOCKS_MS = 600_000;
-/** A block of this length is reported. Longer than two heartbeats of a lease. */
+/** Minimum ms of a block that is reported. Longer than two heartbeats of a lease. */
 const REPORTED_MS = 5_000;
 const MOST_NAMES = 3;
 

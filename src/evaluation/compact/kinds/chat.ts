@@ -11,7 +11,7 @@ import { blocksOf, type MessageKind, readPlain, type Survivor, survivingMessages
 /** Messages of turnfold. A summary has the role `summary`. */
 export const turnfoldKind: MessageKind = {
   name: 'turnfold',
-  // Messages of the AI SDK 4 look the same, but have ids.
+  // Messages of the AI SDK 4 look like messages of turnfold, but have ids.
   recognizes: (messages) =>
     messages.some(
       (message) =>
