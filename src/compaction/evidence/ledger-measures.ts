@@ -36,7 +36,7 @@ function* readTexts({
   return { charsAfter, resultTerms };
 }
 
-/** Number of last messages in which the agent has used a term lately. */
+/** The agent used a term lately if one of this number of last messages has the use. */
 const LATE_MESSAGES = 6;
 /** Weight of an imagined, unused term in each line, so that a line of two terms counts less than a line of ten. */
 const PRIOR = 0.3;
