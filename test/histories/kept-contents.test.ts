@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { readMessageText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
 import { readUserText } from '../../src/api/http/ai-sdk/chat-request.ts';
 import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
-import { readMessage as readItemMessage } from '../../src/api/http/responses/create-request.ts';
+import { readUserContent } from '../../src/api/http/responses/create-request.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
 import { ForeignMessages } from '../../src/wire/histories/formats/format.ts';
 import { unwrapLangchain } from '../../src/wire/histories/formats/langchain.ts';
@@ -126,10 +126,7 @@ describe('a user message with several text parts in a request over HTTP', () => 
 
   it.each([
     ['AG-UI', () => readRunText({ id: 'm', role: 'user', content }, 0)],
-    [
-      'Responses',
-      () => readItemMessage({ item: { type: 'message', role: 'user', content }, at: 'input[0]' })[0]?.content,
-    ],
+    ['Responses', () => readUserContent(content, 'input[0]').text],
     [
       'compact',
       () =>

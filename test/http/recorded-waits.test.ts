@@ -218,7 +218,7 @@ describe('a response of Open Responses', () => {
   test('a response shows the decision of a decided call', async () => {
     const { id, output } = await ask('rw-or-decided', 'call book,pay');
     const requests = output.filter(({ type }) => type === 'mcp_approval_request');
-    const [call = ''] = String(requests[0]?.id).split('.');
+    const call = /~(c\d+_\d+)\./.exec(String(requests[0]?.id))?.[1] ?? '';
     await fixture.client.answer('rw-or-decided', id.split('~')[1] ?? '', { [call]: { approved: false } });
     const read = (await (await send(apps.create, `/v1/responses/${id}`)).json()) as OpenResponse;
     expect(read.output).toContainEqual({

@@ -214,17 +214,15 @@ test('a request for a response that arrives twice with one Idempotency-Key gets 
   expect((await create()).output_text).toBe('heard y after 1 messages');
 });
 
-test('Open Responses refuses instructions, `store: false`, and the id of an unknown response', async () => {
-  const unstored = openai.responses.create({ input: 'hello', store: false });
-  await expect(unstored).rejects.toMatchObject({ status: 422, code: 'invalid_input', param: 'store' });
+test('Open Responses refuses the id of an unknown response, and a parameter that no turn can follow', async () => {
   for (const id of ['resp_nobody~t1', 'resp_x']) {
     const unknown = openai.responses.create({ input: 'hello', previous_response_id: id });
     await expect(unknown).rejects.toMatchObject({ status: 404, code: 'not_found', param: 'previous_response_id' });
   }
   const both = openai.responses.create({ input: 'x', previous_response_id: 'resp_a~b', conversation: 'a' });
   await expect(both).rejects.toMatchObject({ status: 422, param: 'conversation' });
-  const refused = openai.responses.create({ input: 'hello', instructions: 'Be rude.' });
-  await expect(refused).rejects.toMatchObject({ status: 422, code: 'invalid_input' });
+  const refused = openai.responses.create({ input: 'hello', temperature: 0.1 });
+  await expect(refused).rejects.toMatchObject({ status: 422, code: 'invalid_input', param: 'temperature' });
   await expect(openai.responses.retrieve('resp_x')).rejects.toMatchObject({ status: 404 });
 });
 

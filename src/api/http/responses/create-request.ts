@@ -1,58 +1,75 @@
-import { z } from 'zod';
-import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
-import { idSchema } from '../../../domain/ids.ts';
-import { parseInput } from '../../../domain/parse.ts';
+import type { Message } from '../../../domain/message.ts';
+import { isMapping } from '../../../domain/parse.ts';
 import { joinPartTexts } from '../../../domain/parts.ts';
-import type { AppendInput, CallAnswer } from '../../client/index.ts';
-import { readCallName } from '../front-end/call-names.ts';
-import { type ResponseName, readResponseId } from './response-object.ts';
-
-const MAX_ITEMS = 5_000;
-
-const itemSchema = z.looseObject({
-  type: z.string().default('message'),
-  role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
-  content: z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]).optional(),
-  call_id: z.string().optional(),
-  name: z.string().optional(),
-  arguments: z.string().optional(),
-  output: z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]).optional(),
-  approval_request_id: z.string().optional(),
-  approve: z.boolean().optional(),
-  reason: z.string().nullish(),
-});
-
-const EXAMPLES = [
-  { input: 'Where is my parcel?', conversation: 'support-42', background: true },
-  { input: 'And when does it come?', previous_response_id: 'resp_support-42~m1.1', stream: true },
-];
-
-export const createResponseSchema = z
-  .looseObject({
-    model: idSchema.optional().describe('Name of the agent, for a new conversation.'),
-    input: z.union([z.string().min(1), boundedList(itemSchema, MAX_ITEMS)]),
-    stream: z.boolean().nullish(),
-    background: z.boolean().nullish(),
-    previous_response_id: z.string().nullish().describe('Response that this one continues.'),
-    conversation: z.union([idSchema, z.looseObject({ id: idSchema })]).nullish(),
-    instructions: z.literal('', 'the agent has its own instructions').nullish(),
-    store: z.literal(true, 'every response is stored. Erase its conversation afterwards').nullish(),
-  })
-  .meta({ id: 'CreateResponse', examples: EXAMPLES });
-
-type RequestItem = z.output<typeof itemSchema>;
+import type { TurnMetadata } from '../../../domain/turn.ts';
+import type { TurnOwn } from '../../../domain/turn-own.ts';
+import { ItemReader } from '../../../wire/histories/formats/responses-items.ts';
+import { HistoryNotes } from '../../../wire/histories/notes.ts';
+import type { CallAnswer, InputPart } from '../../client/index.ts';
+import { refuse } from '../openai/parameters.ts';
+import { listItems, parseCreateBody, type RequestItem, readEcho, readOwn } from './request-schema.ts';
+import { type ResponseName, readCallId, readResponseId, type TurnName } from './response-names.ts';
+import type { ResponseEcho } from './response-object.ts';
 
 export interface CreateRequest {
   readonly agent: string | undefined;
   readonly stream: boolean;
   readonly background: boolean;
+  /** False: a conversation that the response begins is erased after it. */
+  readonly isStored: boolean;
   readonly conversation: string | undefined;
-  /** Absent with `conversation`: the response begins a conversation. */
+  /** Absent with `conversation`, and without both the request brings its whole history. */
   readonly previous: ResponseName | undefined;
+  readonly items: readonly PlacedItem[];
+  /** What the request brings for its turn only. */
+  readonly own: TurnOwn;
+  readonly metadata: TurnMetadata | undefined;
+  readonly echo: ResponseEcho;
+}
+
+export interface PlacedItem {
+  readonly item: RequestItem;
+  /** Path in the request. */
+  readonly at: string;
+}
+
+export function readCreateRequest(body: unknown): CreateRequest {
+  const read = parseCreateBody(body);
+  const { conversation, previous_response_id: id } = read;
+  const previous = typeof id === 'string' ? readResponseId(id, 'previous_response_id') : undefined;
+  const own = typeof conversation === 'string' ? conversation : conversation?.id;
+  if (previous !== undefined && own !== undefined) {
+    throw fieldError('invalid_input', 'conversation', 'send either this field or `previous_response_id`, not both');
+  }
+  return {
+    agent: read.model ?? undefined,
+    stream: read.stream === true,
+    background: read.background === true,
+    isStored: read.store !== false,
+    conversation: own,
+    previous,
+    items: placeItems(listItems(read.input)),
+    own: readOwn(read),
+    metadata: read.metadata ?? undefined,
+    echo: readEcho(read),
+  };
+}
+
+export function placeItems(items: readonly RequestItem[]): PlacedItem[] {
+  return items.map((item, index) => ({ item, at: `input[${index}]` }));
+}
+
+/** Message of the user that starts a turn. */
+export interface UserInput {
+  readonly input: string;
+  readonly parts?: readonly InputPart[];
+}
+
+export interface RequestContent {
   /** Items before the input. A new conversation needs them in its log. */
-  readonly history: readonly PlacedInput[];
-  readonly input: string | undefined;
+  readonly history: readonly PlacedItem[];
+  readonly input: UserInput | undefined;
   /** Answers by call. Most of them may belong to the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
   /** Calls whose answers come behind the last item that an agent wrote. */
@@ -61,66 +78,52 @@ export interface CreateRequest {
   readonly endsWithAnswers: boolean;
 }
 
-export interface PlacedInput {
-  readonly item: RequestItem;
-  readonly at: string;
-}
+/** Text of a turn that goes on from results, where no turn waits for them. Providers need a message of the user. */
+const CONTINUE: UserInput = { input: 'Continue with these results.' };
 
-export function readCreateRequest(body: unknown): CreateRequest {
-  const {
-    model,
-    input,
-    stream,
-    background,
-    conversation,
-    previous_response_id: id,
-  } = parseInput(createResponseSchema, body);
-  const previous = typeof id === 'string' ? readResponseId(id, 'previous_response_id') : undefined;
-  const own = typeof conversation === 'string' ? conversation : conversation?.id;
-  if (previous !== undefined && own !== undefined) {
-    throw fieldError('invalid_input', 'conversation', 'send either this field or `previous_response_id`, not both');
-  }
-  const items: RequestItem[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
-  return {
-    agent: model,
-    stream: stream === true,
-    background: background === true,
-    conversation: own,
-    previous,
-    ...readItems(items, previous !== undefined || own !== undefined),
-  };
-}
-
-type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'newCalls' | 'endsWithAnswers'>;
-
-function readItems(items: readonly RequestItem[], continues: boolean): Content {
-  const placed = items.map((item, index) => ({ item, at: `input[${index}]` }));
+/** @param continues true: the request goes on with a conversation that the log has */
+export function readContent(placed: readonly PlacedItem[], continues: boolean): RequestContent {
   const first = placed.findLastIndex(({ item }) => !isAnswer(item) && !isUserMessage(item)) + 1;
   const added = placed.slice(first);
   const answers = continues ? readAnswers(placed) : {};
   const newCalls = new Set(continues ? Object.keys(readAnswers(added)) : []);
   const last = placed.at(-1)?.item;
-  if (continues && last !== undefined && isAnswer(last)) {
+  if (last !== undefined && isAnswer(last)) {
+    if (!continues) return { history: placed, input: CONTINUE, answers, newCalls, endsWithAnswers: false };
     const input = joinMessages(added.filter(({ item }) => isUserMessage(item)));
-    const history = placed.slice(0, first);
-    return { history, input: input === '' ? undefined : input, answers, newCalls, endsWithAnswers: true };
+    return { history: placed.slice(0, first), input, answers, newCalls, endsWithAnswers: true };
   }
   const end = placed.findLastIndex(({ item }) => !isUserMessage(item)) + 1;
   const input = joinMessages(placed.slice(end));
-  if (input === '') throw fieldError('invalid_input', 'input', 'expected a user message at the end');
+  if (input === undefined) throw fieldError('invalid_input', 'input', 'expected a user message at the end');
   return { history: placed.slice(0, end), input, answers, newCalls, endsWithAnswers: false };
 }
 
-function readAnswers(placed: readonly PlacedInput[]): Content['answers'] {
+/** The user messages that began the turn whose calls the last items answer. */
+export function readAskedInput(placed: readonly PlacedItem[]): UserInput | undefined {
+  const last = placed.findLastIndex(({ item }) => isUserMessage(item));
+  const before = placed.slice(0, last + 1).findLastIndex(({ item }) => !isUserMessage(item));
+  return joinMessages(placed.slice(before + 1, last + 1));
+}
+
+function readAnswers(placed: readonly PlacedItem[]): RequestContent['answers'] {
   return Object.fromEntries(placed.flatMap((one) => (isAnswer(one.item) ? [readAnswer(one)] : [])));
 }
 
-function joinMessages(placed: readonly PlacedInput[]): string {
-  const texts = placed.map(({ item, at }) => readText(item.content, at));
-  return texts.every((text) => text === '') ? '' : texts.join('\n\n');
+/** Providers need a text beside images and files. */
+const NO_TEXT = '(attachment)';
+
+function joinMessages(placed: readonly PlacedItem[]): UserInput | undefined {
+  const read = placed.map(({ item, at }) => readUserContent(item.content, at));
+  const parts = read.flatMap((one) => one.parts);
+  const texts = read.map(({ text }) => text);
+  const hasText = texts.some((text) => text !== '');
+  if (!hasText && parts.length === 0) return undefined;
+  const input = hasText ? texts.join('\n\n') : NO_TEXT;
+  return { input, ...(parts.length > 0 && { parts }) };
 }
 
-function isUserMessage({ type, role }: RequestItem): boolean {
+export function isUserMessage({ type, role }: RequestItem): boolean {
   return type === 'message' && role === 'user';
 }
 
@@ -128,32 +131,64 @@ export function isAnswer({ type }: RequestItem): boolean {
   return type === 'function_call_output' || type === 'mcp_approval_response';
 }
 
-function readAnswer({ item, at }: PlacedInput): [string, CallAnswer] {
-  const { type, call_id: call = '', approval_request_id: request = '', approve = false, reason, output } = item;
-  const { id, hash } = readCallName(type === 'function_call_output' ? call : request);
-  if (type === 'function_call_output') return [id, { content: readText(output, `${at}.output`), hash }];
-  return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), hash }];
+/** @returns the turn that made the call of the last item. Undefined if the request ends otherwise */
+export function readLastCaller(placed: readonly PlacedItem[]): TurnName | undefined {
+  const item = placed.at(-1)?.item;
+  return item !== undefined && isAnswer(item) ? readCallId(nameAnswered(item)).turn : undefined;
 }
 
-/** Leaves out reasoning, because another model may continue. */
-export function readMessage({ item, at }: PlacedInput): AppendInput['messages'] {
-  const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
-  switch (type) {
-    case 'message':
-      return [{ role: role === 'user' || role === 'assistant' ? role : 'system', content: readText(content, at) }];
-    case 'function_call':
-      return [{ role: 'assistant', content: '', toolCalls: [{ id: toolCallId, name, arguments: written }] }];
-    case 'function_call_output':
-      return [{ role: 'tool', toolCallId, content: readText(output, `${at}.output`) }];
-    case 'reasoning':
-      return [];
-    default:
-      throw fieldError('invalid_input', `${at}.type`, `expected a message or a function call, and got "${type}"`);
+function nameAnswered({ type, call_id: call = '', approval_request_id: request = '' }: RequestItem): string {
+  return type === 'function_call_output' ? call : request;
+}
+
+function readAnswer({ item, at }: PlacedItem): [string, CallAnswer] {
+  const { type, approve = false, reason, output } = item;
+  const { id, hash } = readCallId(nameAnswered(item));
+  const named = hash === undefined ? {} : { hash };
+  if (type === 'function_call_output') return [id, { content: readText(output, `${at}.output`), ...named }];
+  return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), ...named }];
+}
+
+/** Messages for the log. Reasoning is left out, because another model may continue. */
+export function readMessages(history: readonly PlacedItem[]): Message[] {
+  const reader = new ItemReader(new HistoryNotes());
+  for (const { item, at } of history) if (item.type !== 'reasoning') reader.enter(openOwnItem(item), at);
+  return reader.finish().map(({ message: { raw: _, ...message } }) => message);
+}
+
+/** Items that only this server writes: a summary in the open, and a call by a worker. */
+function openOwnItem(item: RequestItem): unknown {
+  if (item.type === 'compaction') return { role: 'assistant', content: item['encrypted_content'] ?? '' };
+  if (item.type !== 'mcp_call' || item['server_label'] !== 'turnfold') return item;
+  const { server_label: _, ...call } = item;
+  return call;
+}
+
+const MEDIA = new Set(['input_image', 'input_file', 'image_url', 'file']);
+
+interface UserContent {
+  readonly text: string;
+  readonly parts: readonly InputPart[];
+}
+
+export function readUserContent(content: RequestItem['content'], at: string): UserContent {
+  if (content === undefined || content === null || typeof content === 'string') {
+    return { text: content ?? '', parts: [] };
   }
+  const media = content.flatMap((part, index) => (MEDIA.has(part.type) ? [readMedia(part, `${at}.content[${index}]`)] : []));
+  const texts = content.filter(({ type }) => !MEDIA.has(type));
+  return { text: readText(texts, at), parts: media };
+}
+
+function readMedia(part: InputPart, at: string): InputPart {
+  const { file_id: id, file } = part as { readonly file_id?: unknown; readonly file?: unknown };
+  if (typeof id !== 'string' && !(isMapping(file) && typeof file['file_id'] === 'string')) return part;
+  const why = 'turnfold stores no files. Send the content as `file_data`, or an address';
+  throw refuse(`${at}.file_id`, 'unsupported_parameter', why);
 }
 
 function readText(content: RequestItem['content'], at: string): string {
-  if (content === undefined || typeof content === 'string') return content ?? '';
+  if (content === undefined || content === null || typeof content === 'string') return content ?? '';
   const texts = content.map((part) => {
     const { type, text } = part as { type: string; text?: unknown };
     if (typeof text === 'string') return text;

@@ -1,14 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
-import { seqOfCallId } from '../../../domain/ids.ts';
-import { omitRolledBack } from '../../../domain/rolled-back.ts';
-import { isSettled, type TurnView } from '../../../domain/turn.ts';
-import type { AppendInput, CallAnswer, EnqueueInput } from '../../client/index.ts';
-import { checkMessageBytes } from '../../client/weigh-message.ts';
+import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { EnqueueInput, TurnView } from '../../client/index.ts';
+import { checkContents, checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
-import { type CreateRequest, isAnswer, type PlacedInput, readMessage } from './create-request.ts';
-import type { ResponseName } from './response-object.ts';
+import { checkMessages, readTurn } from '../front-end/reads.ts';
+import { checkModel } from '../openai/models.ts';
+import { type Answered, checkEcho, findAnswered, storeAnswers } from './answered-calls.ts';
+import { continueResponse, nameConversationOf, readPrevious } from './continued-response.ts';
+import {
+  type CreateRequest,
+  type PlacedItem,
+  type RequestContent,
+  readAskedInput,
+  readContent,
+  readLastCaller,
+  readMessages,
+  type UserInput,
+} from './create-request.ts';
+import { resolveReferences } from './item-references.ts';
+import type { RequestItem } from './request-schema.ts';
+import { type ResponseName, readItemId, type TurnName } from './response-names.ts';
+
+export interface CreatedTurn extends ResponseName {
+  /** True if the request began the conversation of the turn. */
+  readonly isNewConversation: boolean;
+}
 
 /**
  * Does what a request asks: answer calls, begin a turn, or both.
@@ -18,38 +35,119 @@ export async function createTurn(
   backend: Backend,
   request: CreateRequest,
   key: string = randomUUID(),
-): Promise<ResponseName> {
+): Promise<CreatedTurn> {
+  const continued = request.previous?.conversation ?? request.conversation;
+  const items = await resolveReferences(backend, request.items, continued);
+  const asked = continued === undefined ? await answerAsker(backend, request, items) : undefined;
+  if (asked !== undefined) return { ...asked, isNewConversation: false };
+  const content = readContent(items, continued !== undefined);
   const previous = request.previous && (await readPrevious(backend, request.previous));
-  const { input } = request;
-  if (input === undefined) return await answerCalls(backend, request);
-  checkMessageBytes({ role: 'user', content: input }, 'input');
+  const { input } = content;
+  if (input === undefined) {
+    return { ...(await answerCalls(backend, continued ?? '', content)), isNewConversation: false };
+  }
+  checkInput(input);
   const agent = request.agent ?? previous?.agent ?? backend.agent;
   if (previous !== undefined) checkAgent(agent, previous);
-  const asked = previous?.conversation ?? request.conversation;
-  const isKnown = asked !== undefined && (await readTurn(backend, asked, key)) !== undefined;
-  const added = isKnown ? NOTHING : await readAdded(backend, request, agent);
+  else await checkModel(backend, agent);
+  const isKnown = continued !== undefined && (await readTurn(backend, continued, key)) !== undefined;
+  const added = isKnown ? NOTHING : await readAdded(backend, { content, continued, agent });
   const conversation =
-    previous === undefined ? (asked ?? nameConversationOf(key)) : await continueResponse(backend, previous, key);
-  const turn = { conversation, tenant: backend.tenant, agent, turn: key, input };
+    previous === undefined ? (continued ?? nameConversationOf(key)) : await continueResponse(backend, previous, key);
+  const turn = { ...enqueueFields(backend, request), conversation, agent, turn: key, ...input };
   await storeAdded(backend, added, turn);
   await backend.client.enqueueTurn(turn);
-  return { conversation, turn: key };
+  return { conversation, turn: key, isNewConversation: continued === undefined };
+}
+
+function enqueueFields({ tenant }: Backend, { own, metadata }: CreateRequest): Pick<EnqueueInput, 'tenant' | 'metadata'> {
+  return { tenant, ...own, ...(metadata !== undefined && { metadata }) };
+}
+
+function checkInput({ input, parts }: UserInput): void {
+  checkMessageBytes({ role: 'user', content: input, ...(parts && { parts: [...parts] }) }, 'input');
+  checkContents({ parts: [...(parts ?? [])] }, 'input');
+}
+
+/**
+ * Answers the turn that made the last calls, for a client that sends its whole history and names no response.
+ * @returns undefined if that turn is over, or the request asks for something else than the turn. The history then
+ * becomes a new conversation, so the model sees what the request says
+ */
+async function answerAsker(
+  backend: Backend,
+  request: CreateRequest,
+  items: readonly PlacedItem[],
+): Promise<ResponseName | undefined> {
+  const caller = readLastCaller(items);
+  const view = caller && (await readTurn(backend, caller.conversation, caller.turn));
+  if (caller === undefined || view === undefined || view.agent !== (request.agent ?? backend.agent)) return undefined;
+  if (!(await isSameRequest(backend, { caller, view, request, items }))) return undefined;
+  try {
+    return await answerCalls(backend, caller.conversation, readContent(items, true));
+  } catch (error) {
+    // Another answer was given before, so this history is another one.
+    if (isTurnfoldError(error, 'conflict') || isTurnfoldError(error, 'invalid_input')) return undefined;
+    throw error;
+  }
+}
+
+interface AskedAgain {
+  readonly caller: TurnName;
+  readonly view: TurnView;
+  readonly request: CreateRequest;
+  readonly items: readonly PlacedItem[];
+}
+
+/**
+ * Enqueues the turn again under its id, which changes nothing. The store then compares message, tools, instructions
+ * and the form of the answer. Clients set `tool_choice` back after a call, so it may differ.
+ */
+async function isSameRequest(backend: Backend, { caller, view, request, items }: AskedAgain): Promise<boolean> {
+  const input = readAskedInput(items);
+  if (input === undefined) return false;
+  const { metadata } = view;
+  const fields = enqueueFields(backend, { ...request, metadata });
+  const choices = new Set([request.own.toolChoice, undefined, 'required', 'none'] as const);
+  for (const toolChoice of choices) {
+    const { toolChoice: _, ...turn } = { ...fields, ...caller, agent: view.agent, ...input, toolChoice };
+    try {
+      await backend.client.enqueueTurn({ ...turn, ...(toolChoice && { toolChoice }) });
+      return true;
+    } catch (error) {
+      if (!isTurnfoldError(error, 'turn_conflict')) throw error;
+    }
+  }
+  return false;
 }
 
 /** Answers to open calls, or else messages for the log, which a request brings beside the message of its turn. */
 interface Added {
   readonly answered: Answered | undefined;
-  readonly messages: AppendInput['messages'];
+  readonly messages: readonly Message[];
 }
 
 const NOTHING: Added = { answered: undefined, messages: [] };
 
-async function readAdded(backend: Backend, request: CreateRequest, agent: string): Promise<Added> {
-  const answered = await findAnswered(backend, request);
-  if (answered === undefined) return { answered, messages: request.history.flatMap(readMessage) };
+interface Asked {
+  readonly content: RequestContent;
+  readonly continued: string | undefined;
+  readonly agent: string;
+}
+
+async function readAdded(backend: Backend, { content, continued, agent }: Asked): Promise<Added> {
+  const answered = continued === undefined ? undefined : await findAnswered(backend, continued, content);
+  const unknown = content.history.filter(({ item }) => !isIn(continued, item));
+  if (answered === undefined) return { answered, messages: readMessages(unknown) };
   checkAgent(agent, answered.view);
-  checkEcho(request.history);
+  checkEcho(content.history);
   return { answered, messages: [] };
+}
+
+/** True for an item that the server sent, so the log of its conversation has it. */
+function isIn(continued: string | undefined, { id, call_id: call }: RequestItem): boolean {
+  const { conversation } = readItemId(id ?? call ?? '') ?? {};
+  return conversation !== undefined && conversation === continued;
 }
 
 async function storeAdded(
@@ -72,26 +170,9 @@ function checkAgent(agent: string, turn: TurnView): void {
   throw fieldError('agent_conflict', 'model', why);
 }
 
-async function storeAnswers({ client, nameOf }: Backend, { conversation, view, answers }: Answered): Promise<void> {
-  await client.answer(nameOf(conversation), view.turn, answers);
-}
-
-function isOfAgent({ item }: PlacedInput): boolean {
-  return item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
-}
-
-/** Refuses system messages behind the agent's last item, because none can follow open calls. */
-function checkEcho(history: readonly PlacedInput[]): void {
-  const first = history.findLastIndex(isOfAgent) + 1;
-  const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
-  if (other === undefined) return;
-  const why = 'a request that answers calls may add messages of the user only';
-  throw fieldError('invalid_input', other.at, why);
-}
-
-async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
-  checkEcho(request.history);
-  const answered = await findAnswered(backend, request);
+async function answerCalls(backend: Backend, continued: string, content: RequestContent): Promise<ResponseName> {
+  checkEcho(content.history);
+  const answered = await findAnswered(backend, continued, content);
   if (answered === undefined) {
     const why = 'no open call matches the outputs. Send `previous_response_id` of the response that made the calls';
     throw fieldError('conflict', 'input', why);
@@ -99,87 +180,4 @@ async function answerCalls(backend: Backend, request: CreateRequest): Promise<Re
   await storeAnswers(backend, answered);
   const { conversation, view } = answered;
   return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
-}
-
-const FIELD = 'previous_response_id';
-
-type Previous = TurnView & { readonly conversation: string };
-
-async function readPrevious(backend: Backend, { conversation, turn }: ResponseName): Promise<Previous> {
-  const view = await readTurn(backend, conversation, turn);
-  if (view !== undefined) return { ...view, conversation };
-  throw fieldError('not_found', FIELD, 'no response has this id, or it is no longer kept');
-}
-
-/**
- * Returns the conversation for a new turn behind a response. Behind an older response than the newest, it is a fork.
- * @param key id of the new turn, which also names the fork, so that a repeated request finds both
- */
-async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
-  const { client, nameOf } = backend;
-  const { conversation, turn, state, inputSeq } = previous;
-  const fork = nameConversationOf(key);
-  if ((await readTurn(backend, conversation, key)) !== undefined) return conversation;
-  const { turns } = await client.openTurns(nameOf(conversation), { limit: 1_000 });
-  const last = turns.at(-1);
-  if (!isSettled(state)) {
-    if (last?.turn === turn) return conversation;
-    const why = 'the response has not ended, and others wait behind it. Continue once it has ended';
-    throw new TurnfoldError('conversation_busy', why, { field: FIELD });
-  }
-  if (inputSeq === undefined) throw fieldError('conflict', FIELD, 'the response was canceled before it began');
-  const log = await client.log(nameOf(conversation), { after: inputSeq - 1 });
-  const head = log.findLast((entry) => entry.turn === turn)?.seq ?? inputSeq;
-  const shown = omitRolledBack(log, await client.versions(nameOf(conversation)));
-  if (!shown.some(({ seq }) => seq === head)) {
-    throw fieldError('conflict', FIELD, 'a rollback took the response out of its conversation. Continue another one');
-  }
-  if (last === undefined && !shown.some(({ seq }) => seq > head)) return conversation;
-  await client.fork(nameOf(conversation), nameOf(fork), { head, operation: `fork.${key}` });
-  return fork;
-}
-
-function nameConversationOf(key: string): string {
-  return `conv_${key}`;
-}
-
-interface Answered {
-  readonly conversation: string;
-  readonly view: TurnView;
-  readonly answers: Readonly<Record<string, CallAnswer>>;
-}
-
-/**
- * Finds the turn that waits for one of the calls. If none does, an earlier request answered them, and this function finds
- * the turn that made one of the new calls. Outputs of other calls belong to the history.
- */
-async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
-  const { answers, newCalls, endsWithAnswers } = request;
-  const conversation = request.previous?.conversation ?? request.conversation;
-  if (conversation === undefined || Object.keys(answers).length === 0) return undefined;
-  const take = (view: TurnView, taken: ReadonlySet<string>): Answered => {
-    const kept = Object.fromEntries(Object.entries(answers).filter(([id]) => taken.has(id)));
-    return { conversation, view, answers: kept };
-  };
-  const [first] = (await readOpenTurns(backend, conversation, { limit: 1 }))?.turns ?? [];
-  const waiting = first?.waiting?.calls ?? [];
-  const isOpen = waiting.some(({ id, decision }) => decision === undefined && Object.hasOwn(answers, id));
-  const head = isOpen && first !== undefined ? await readTurn(backend, conversation, first.turn) : undefined;
-  if (head !== undefined) return take(head, newCalls.union(new Set(waiting.map(({ id }) => id))));
-  const [call = ''] = [...newCalls].slice(-1);
-  const caller = await findCaller(backend, conversation, call);
-  if (caller !== undefined) return take(caller, newCalls);
-  if (!endsWithAnswers) return undefined;
-  const why = `the conversation waits for no answer to these calls: ${[...newCalls].join(', ')}`;
-  throw fieldError('conflict', 'input', why);
-}
-
-/** The id of a call has the position of its message in the log. */
-async function findCaller(backend: Backend, conversation: string, call: string): Promise<TurnView | undefined> {
-  const seq = seqOfCallId(call);
-  if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
-  const { client, nameOf } = backend;
-  const [entry] = (await readIfAny(client.log(nameOf(conversation), { after: seq - 1, limit: 1 }))) ?? [];
-  const isCaller = entry?.message.toolCalls?.some(({ id }) => id === call) === true;
-  return isCaller && entry.turn !== undefined ? await readTurn(backend, conversation, entry.turn) : undefined;
 }

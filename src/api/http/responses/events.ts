@@ -13,6 +13,7 @@ import {
   writeMcpCall,
   writeResponse,
 } from './response-object.ts';
+import { writeItemId } from './response-names.ts';
 
 export type ResponseEvent = {
   readonly type: string;
@@ -57,6 +58,10 @@ export class ResponseTable extends PartTable<ResponseEvent> {
     const { answered } = facts.name;
     super({ answered: answered === undefined ? undefined : new Set([answered]) });
     this.#facts = facts;
+  }
+
+  get output(): readonly OutputItem[] {
+    return this.#output;
   }
 
   get response(): object {
@@ -137,7 +142,8 @@ export class ResponseTable extends PartTable<ResponseEvent> {
   #openItem(mode: Mode): ResponseEvent[] {
     const attempt = this.#restarts === 0 ? '' : `_${this.#restarts}`;
     const { prefix, partEvent, place, writePart, writeItem } = OUTPUT_FORMS[mode];
-    const item = writeItem(`${prefix}_${this.#facts.name.turn}_${this.step}${attempt}`, 'in_progress', []);
+    const id = writeItemId(prefix, this.#facts.name, `${this.step}${attempt}`);
+    const item = writeItem(id, 'in_progress', []);
     const open = { mode, item, text: '' };
     this.#open = open;
     const part = writePart('');
@@ -170,7 +176,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
     const made = this.#calls.get(call);
     this.#calls.delete(call);
     if (made === undefined) return [];
-    return this.#addCallItem(writeMcpCall(made, { content, isError }));
+    return this.#addCallItem(writeMcpCall(this.#facts.name, made, { content, isError }));
   }
 
   #addWait(kind: string, calls: readonly WaitingCall[]): ResponseEvent[] {
@@ -181,7 +187,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
 
   #askResult(asked: WaitingCall): ResponseEvent[] {
     if (asked.decision !== undefined) return [];
-    const item = writeCall(asked);
+    const item = writeCall(this.#facts.name, asked);
     const { id, name, arguments: written } = item;
     const address = { item_id: id, output_index: this.#index };
     const begun = { ...item, arguments: '', status: 'in_progress' };
@@ -196,7 +202,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
   }
 
   #askApproval(call: WaitingCall): ResponseEvent[] {
-    return writeApproval(call).flatMap((item) => this.#addCallItem(item));
+    return writeApproval(this.#facts.name, call).flatMap((item) => this.#addCallItem(item));
   }
 
   #addCallItem(item: OutputItem): ResponseEvent[] {

@@ -1,34 +1,11 @@
-import { fieldError } from '../../../domain/errors.ts';
-import { idSchema } from '../../../domain/ids.ts';
 import type { TurnUsage, Waiting, WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
 import type { AnswerError } from '../app-options.ts';
-import { nameWaitingCall, undecided } from '../front-end/call-names.ts';
+import { undecided } from '../front-end/call-names.ts';
 import { explainError, writeProblem } from '../problem.ts';
+import { type ResponseName, type TurnName, writeCallId, writeItemId, writeResponseId } from './response-names.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
-
-/** Names in the id of a response, so that any server can read the response. */
-export interface ResponseName {
-  readonly conversation: string;
-  readonly turn: string;
-  /** Call that the request answered. The response has only what came after the call. */
-  readonly answered?: string | undefined;
-}
-
-const ID = /^resp_(?<conversation>[\w.-]+)~(?<turn>[\w.-]+?)(?:~(?<answered>c\d+_\d+))?$/;
-
-function writeResponseId({ conversation, turn, answered }: ResponseName): string {
-  return `resp_${conversation}~${turn}${answered === undefined ? '' : `~${answered}`}`;
-}
-
-export function readResponseId(id: string, field = 'response_id'): ResponseName {
-  const { conversation = '', turn = '', answered } = ID.exec(id)?.groups ?? {};
-  if (idSchema.safeParse(conversation).success && idSchema.safeParse(turn).success) {
-    return { conversation, turn, answered };
-  }
-  throw fieldError('not_found', field, 'no response has this id');
-}
 
 export const RESPONSE_STATES = ['queued', 'in_progress', 'completed', 'failed', 'incomplete', 'cancelled'] as const;
 export type ResponseStatus = (typeof RESPONSE_STATES)[number];
@@ -52,7 +29,11 @@ export interface ResponseFacts {
   readonly createdAt: number;
   readonly background: boolean;
   readonly previous?: ResponseName | undefined;
+  /** Fields of the request that the response repeats. Absent: only those that the turn shows. */
+  readonly echo?: ResponseEcho | undefined;
 }
+
+export type ResponseEcho = Readonly<Record<string, unknown>>;
 
 /** Fields that the API requires. The agent of a worker has settings of its own. */
 const UNUSED = {
@@ -78,11 +59,13 @@ const UNUSED = {
 };
 
 export function writeResponse(facts: ResponseFacts, { status, output, view, block }: ResponseState): object {
-  const { name, agent, createdAt, background, previous } = facts;
-  const { failure, answer, usage, settledAt } = view ?? {};
+  const { name, agent, createdAt, background, previous, echo = {} } = facts;
+  const { failure, answer, usage, settledAt, metadata } = view ?? {};
   const reason = answer?.end === 'refusal' ? 'content_filter' : 'max_output_tokens';
   return {
     ...UNUSED,
+    ...(metadata && { metadata }),
+    ...echo,
     id: writeResponseId(name),
     object: 'response',
     created_at: Math.floor(createdAt / 1_000),
@@ -93,7 +76,7 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
     conversation: { id: name.conversation },
     previous_response_id: previous === undefined ? null : writeResponseId(previous),
     output,
-    ...(block !== undefined && { metadata: writeBlock(name, block) }),
+    ...(block !== undefined && { metadata: { ...metadata, ...writeBlock(name, block) } }),
     error: failure === undefined ? null : { code: failure.code, message: failure.message },
     incomplete_details: status === 'incomplete' ? { reason } : null,
     usage: usage === undefined ? null : writeUsage(usage),
@@ -111,7 +94,10 @@ function writeBlock(
   return {
     waits_behind: writeResponseId({ conversation, turn }),
     waits_for: waiting.for,
-    open_calls: open.map(nameWaitingCall).join(' ').slice(0, VALUE_LENGTH),
+    open_calls: open
+      .map((call) => writeCallId(waiting.for === 'approval' ? 'mcpr' : 'call', { conversation, turn }, call))
+      .join(' ')
+      .slice(0, VALUE_LENGTH),
   };
 }
 
@@ -133,11 +119,12 @@ const SERVER = { server_label: 'turnfold' };
 
 /** Form of a call that a worker ran, so that the caller does not run it, too. */
 export function writeMcpCall(
+  owner: TurnName,
   { call, name, arguments: written }: CallPart,
   { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
 ): OutputItem {
   return {
-    id: `mcp_${call}`,
+    id: writeItemId('mcp', owner, call),
     type: 'mcp_call',
     ...SERVER,
     name,
@@ -148,25 +135,25 @@ export function writeMcpCall(
   };
 }
 
-export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'name' | 'arguments'> {
+export function writeCall(owner: TurnName, call: WaitingCall): OutputItem & Pick<WaitingCall, 'name' | 'arguments'> {
   const { id, name, arguments: written } = call;
   return {
-    id: `fc_${id}`,
+    id: writeItemId('fc', owner, id),
     type: 'function_call',
-    call_id: nameWaitingCall(call),
+    call_id: writeCallId('call', owner, call),
     name,
     arguments: written,
     status: 'completed',
   };
 }
 
-export function writeApproval(call: WaitingCall): OutputItem[] {
+export function writeApproval(owner: TurnName, call: WaitingCall): OutputItem[] {
   const { name, arguments: written, input = written, decision } = call;
-  const id = nameWaitingCall(call);
+  const id = writeCallId('mcpr', owner, call);
   const request = { id, type: 'mcp_approval_request', ...SERVER, name, arguments: input };
   if (decision?.approved === undefined) return [request];
   const { approved: approve } = decision;
-  return [request, { id: `mcpr_${id}`, type: 'mcp_approval_response', approval_request_id: id, approve }];
+  return [request, { id: writeItemId('mcpa', owner, call.id), type: 'mcp_approval_response', approval_request_id: id, approve }];
 }
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';

@@ -5,10 +5,12 @@ import type { StreamOptions } from '../../client/index.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, openApp, readBody, serverFactsOf, streamFrames } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
+import { renameFields } from '../openai/errors.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { createTurn } from './create-turn.ts';
 import { type ResponseEvent, ResponseTable, skipRead } from './events.ts';
-import { answerResponseError, type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
+import { type ResponseName, readResponseId } from './response-names.ts';
+import { answerResponseError, type ResponseFacts } from './response-object.ts';
 import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
 
 /** Routes of the OpenAI Responses API, to be mounted in a server. @throws invalid_config without `authenticate` */
@@ -18,64 +20,106 @@ export function responsesApp(options: FrontEndOptions): Hono {
 
 export function openResponses(options: BackendOptions): Hono {
   const app = openApp(answerResponseError);
+  addResponses(app, options, '/v1');
+  return app;
+}
 
-  app.post('/v1/responses', async (context) => {
+/** @param base path before `/responses` */
+export function addResponses(app: Hono, options: BackendOptions, base: string): void {
+  app.post(`${base}/responses`, async (context) => {
     const backend = await openBackend(options, context);
     const request = readCreateRequest(await readBody(context));
     const { readers, maxWaitMs: waitMs } = serverFactsOf(context);
     if (request.stream || !request.background) readers.checkPlace();
-    const name = await createTurn(backend, request, readKeyHeader(context.req.header(IDEMPOTENCY_HEADER)));
+    const key = readKeyHeader(context.req.header(IDEMPOTENCY_HEADER));
+    const name = await renameFields(FIELDS, () => createTurn(backend, request, key));
     const facts = await readFacts(backend, name, request);
-    if (request.stream) return await answerStream(context, backend, facts);
+    if (request.stream) return await answerStream(context, { backend, facts, isErased: isErasedAfter(request) });
     if (request.background) return context.json(await readResponse(backend, facts, { waitMs: 0 }));
     const wait = (signal: AbortSignal) => readResponse(backend, facts, { waitMs, signal });
-    return context.json(await readers.run(context.req.raw, wait));
+    const response = await readers.run(context.req.raw, wait);
+    if (isErasedAfter(request)) await eraseSettled(backend, name);
+    return context.json(response);
   });
 
-  app.get('/v1/responses/:id', async (context) => {
+  app.get(`${base}/responses/:id`, async (context) => {
     const backend = await openBackend(options, context);
     const { stream, starting_after: after } = parseInput(retrieveSchema, context.req.query());
     const facts = await readFacts(backend, readResponseId(context.req.param('id')));
-    if (stream) return await answerStream(context, backend, facts, after);
+    if (stream) return await answerStream(context, { backend, facts, after });
     return context.json(await readResponse(backend, facts, { waitMs: 0 }));
   });
 
-  app.post('/v1/responses/:id/cancel', async (context) => {
+  app.post(`${base}/responses/:id/cancel`, async (context) => {
     const backend = await openBackend(options, context);
     const name = readResponseId(context.req.param('id'));
     await backend.client.cancel(backend.nameOf(name.conversation), name.turn);
     return context.json(await readResponse(backend, await readFacts(backend, name), { waitMs: 0 }));
   });
-  return app;
+}
+
+/** Fields of a turn that have another name in the request. */
+const FIELDS = [
+  [/^answer\.schema/, 'text.format.schema'],
+  [/^answer/, 'text.format'],
+  [/^toolChoice/, 'tool_choice'],
+  [/^maxOutputTokens/, 'max_output_tokens'],
+  [/^(?:agent|turn)$/, 'model'],
+] as const;
+
+/** With `store: false`, nothing is left of a conversation that only this request knows. */
+function isErasedAfter({ isStored, previous, conversation }: CreateRequest): boolean {
+  return !isStored && previous === undefined && conversation === undefined;
+}
+
+/** A turn that waits for its caller is kept, because the next request answers its calls. */
+async function eraseSettled({ client, nameOf }: Backend, { conversation, turn }: ResponseName): Promise<void> {
+  const { state } = await client.result(nameOf(conversation), turn);
+  if (isSettled(state)) await client.erase(nameOf(conversation));
 }
 
 async function readFacts(backend: Backend, name: ResponseName, request?: CreateRequest): Promise<ResponseFacts> {
   const { client, nameOf } = backend;
   const { agent, acceptedAt } = await client.result(nameOf(name.conversation), name.turn);
-  const { background = false, previous } = request ?? {};
-  return { name, agent, createdAt: acceptedAt, background, previous };
+  const { background = false, previous, echo } = request ?? {};
+  return { name, agent, createdAt: acceptedAt, background, previous, echo };
 }
 
 function isQueued({ state }: TurnView): boolean {
   return state === 'queued' || state === 'scheduled';
 }
 
-async function answerStream(context: Context, backend: Backend, facts: ResponseFacts, after = -1): Promise<Response> {
+interface StreamedResponse {
+  readonly backend: Backend;
+  readonly facts: ResponseFacts;
+  readonly after?: number | undefined;
+  readonly isErased?: boolean;
+}
+
+async function answerStream(
+  context: Context,
+  { backend, facts, after = -1, isErased = false }: StreamedResponse,
+): Promise<Response> {
   const table = new ResponseTable(facts);
-  return await streamFrames(context, (left) => streamResponse({ backend, facts, table, after, left }), {
+  return await streamFrames(context, (left) => streamResponse({ backend, facts, table, after, left, isErased }), {
     writeFailure: (failure) => writeEvents([table.fail(failure, after)], -1),
   });
 }
 
-interface OpenResponse {
-  readonly backend: Backend;
-  readonly facts: ResponseFacts;
-  readonly table: ResponseTable;
+interface OpenResponse extends Required<StreamedResponse> {
   readonly after: number;
+  readonly table: ResponseTable;
   readonly left: AbortSignal;
 }
 
-async function* streamResponse({ backend, facts, table, after, left }: OpenResponse): AsyncGenerator<string> {
+async function* streamResponse({
+  backend,
+  facts,
+  table,
+  after,
+  left,
+  isErased,
+}: OpenResponse): AsyncGenerator<string> {
   const { client, nameOf } = backend;
   const { conversation, turn } = facts.name;
   const view = await client.result(nameOf(conversation), turn);
@@ -86,8 +130,9 @@ async function* streamResponse({ backend, facts, table, after, left }: OpenRespo
     // When a model step begins again, the numbers of its events do, too.
     if (part.type === 'restart') known = -1;
     yield writeEvents(table.add(part), known);
-    if (table.isDone) return;
+    if (table.isDone) break;
   }
+  if (isErased && table.isDone) await eraseSettled(backend, facts.name);
 }
 
 function writeEvents(events: readonly ResponseEvent[], after: number): string {
@@ -98,7 +143,7 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
 }
 
 /** Waits until the turn has settled, or waits for the caller, or the server stops. */
-async function readResponse(
+export async function readResponse(
   { client, nameOf }: Backend,
   facts: ResponseFacts,
   options: StreamOptions,

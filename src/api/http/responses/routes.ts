@@ -4,7 +4,7 @@ import { parseInput } from '../../../domain/parse.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
-import { createResponseSchema } from './create-request.ts';
+import { createResponseSchema } from './request-schema.ts';
 import { RESPONSE_STATES } from './response-object.ts';
 
 const RESPONSE = '/v1/responses/{response}';

@@ -1,0 +1,48 @@
+import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
+import type { AnswerError } from '../app-options.ts';
+import { explainError } from '../problem.ts';
+
+/** Types of errors in OpenAI's APIs, by HTTP status. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  429: 'rate_limit_error',
+};
+
+/** Writes an error as OpenAI does, whose clients read nothing else. */
+export const answerOpenAiError: AnswerError = (error, onDefect) => {
+  const { problem, headers } = explainError(error, onDefect);
+  const { code, detail: message, field: param = null, details } = problem;
+  const status = problem.status === 422 ? 400 : problem.status;
+  const type = TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
+  const body = { error: { message, type, param, code: readReason(details) ?? code } };
+  return Response.json(body, { status, headers: { ...headers, ...refuseRetry(status, headers) } });
+};
+
+/** The code that OpenAI has for an error, e.g. `model_not_found`. */
+export function readReason(details: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const reason = details?.['reason'];
+  return typeof reason === 'string' ? reason : undefined;
+}
+
+/** The SDK of OpenAI repeats each 409, unless this header says that a repeated request cannot succeed. */
+function refuseRetry(status: number, headers: Readonly<Record<string, string>>): Record<string, string> {
+  return status === 409 && headers['retry-after'] === undefined ? { 'x-should-retry': 'false' } : {};
+}
+
+/** Renames fields of `enqueueTurn` in an error to those of the request. */
+export async function renameFields<Done>(
+  names: readonly (readonly [RegExp, string])[],
+  work: () => Promise<Done>,
+): Promise<Done> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isTurnfoldError(error) || error.field === undefined) throw error;
+    const { field } = error;
+    const [pattern, replacement] = names.find(([tried]) => tried.test(field)) ?? [];
+    if (pattern === undefined || replacement === undefined) throw error;
+    const { code, reason, details } = error;
+    throw fieldError(code, field.replace(pattern, replacement), reason, { details, cause: error });
+  }
+}

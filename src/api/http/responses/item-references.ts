@@ -1,0 +1,62 @@
+import { fieldError } from '../../../domain/errors.ts';
+import type { Backend } from '../front-end/backend.ts';
+import { readIfAny } from '../front-end/reads.ts';
+import type { PlacedItem } from './create-request.ts';
+import { ResponseTable } from './events.ts';
+import type { RequestItem } from './request-schema.ts';
+import { readItemId, type TurnName } from './response-names.ts';
+import type { OutputItem } from './response-object.ts';
+
+/** Reads the items of a turn as its response shows them now. Empty if the turn is no longer kept. */
+export async function readOutput({ client, nameOf }: Backend, name: TurnName): Promise<readonly OutputItem[]> {
+  const { conversation, turn } = name;
+  const view = await readIfAny(client.result(nameOf(conversation), turn));
+  if (view === undefined) return [];
+  const table = new ResponseTable({ name, agent: view.agent, createdAt: view.acceptedAt, background: false });
+  for await (const part of client.stream(nameOf(conversation), turn, { waitMs: 0 })) {
+    table.add(part);
+    if (table.isDone) break;
+  }
+  return table.output;
+}
+
+/**
+ * Replaces references by their items. A client that lets the server store responses sends only the ids of their items.
+ * @param continued conversation that the request goes on with. References to its items need no reading
+ * @throws not_found with the path of a reference to an unknown item
+ */
+export async function resolveReferences(
+  backend: Backend,
+  placed: readonly PlacedItem[],
+  continued: string | undefined,
+): Promise<PlacedItem[]> {
+  const outputs = new Map<string, Promise<readonly OutputItem[]>>();
+  const read = (name: TurnName): Promise<readonly OutputItem[]> => {
+    const key = `${name.conversation}~${name.turn}`;
+    const found = outputs.get(key) ?? readOutput(backend, name);
+    outputs.set(key, found);
+    return found;
+  };
+  const resolved: PlacedItem[] = [];
+  for (const one of placed) {
+    if (one.item.type !== 'item_reference') resolved.push(one);
+    else resolved.push(...(await resolve(one, read, continued)));
+  }
+  return resolved;
+}
+
+async function resolve(
+  one: PlacedItem,
+  read: (name: TurnName) => Promise<readonly OutputItem[]>,
+  continued: string | undefined,
+): Promise<PlacedItem[]> {
+  const { item: given, at } = one;
+  const name = readItemId(given.id ?? '');
+  if (name === undefined) throw fieldError('not_found', `${at}.id`, 'no item has this id');
+  // Reasoning is kept for some minutes only, and no other model may read it.
+  if (name.prefix === 'rs') return [];
+  if (name.conversation === continued) return [one];
+  const item = (await read(name)).find((output) => output.id === given.id);
+  if (item === undefined) throw fieldError('not_found', `${at}.id`, 'no item has this id, or it is no longer kept');
+  return [{ item: item as RequestItem, at }]; // the form in which the server writes items is one that it reads
+}
