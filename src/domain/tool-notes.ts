@@ -9,7 +9,7 @@ export interface ToolProgress {
   readonly text?: string;
   /** Amount of work that is done, in a unit of the tool's own. */
   readonly done?: number;
-  /** Amount of work that there is in all, in the same unit. */
+  /** Amount of all work, in the same unit. */
   readonly total?: number;
 }
 
@@ -33,16 +33,17 @@ export const NOTE_LIMITS = {
 } as const;
 
 const amount = z.number().finite().optional();
-const progressSchema = z.union([
-  z.string().transform((text): ToolProgress => ({ text })),
-  z
-    .strictObject({ text: z.string().optional(), done: amount, total: amount })
-    .refine((given) => Object.values(given).some((value) => value !== undefined), 'expected text, done or total'),
-]);
+const progressSchema = z
+  .strictObject({ text: z.string().optional(), done: amount, total: amount })
+  .refine((given) => Object.values(given).some((value) => value !== undefined), 'expected text, done or total');
 
 /** @throws invalid_input */
 export function readProgress(value: unknown): ToolProgress {
-  const { text, done, total } = parseInput(progressSchema, value, 'progress');
+  const { text, done, total } = parseInput(
+    progressSchema,
+    typeof value === 'string' ? { text: value } : value,
+    'progress',
+  );
   return {
     ...(text !== undefined && { text: text.slice(0, NOTE_LIMITS.progressCharacters) }),
     ...(done !== undefined && { done }),
@@ -108,7 +109,7 @@ export class CallData {
   }
 }
 
-/** Two values with the same id replace each other. */
+/** A value replaces an earlier value with the same id. */
 export function idOfData({ name, key }: Pick<ToolData, 'name' | 'key'>): string {
   return key === undefined ? name : `${name}/${key}`;
 }

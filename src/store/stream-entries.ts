@@ -1,7 +1,9 @@
+import type { ToolData, ToolProgress } from '../domain/tool-notes.ts';
 import { pairsOf } from './records.ts';
+
 /**
- * A piece of a model's answer. `at` counts the UTF-16 characters of the same kind before it in the call. With `at`, a
- * reader notices a piece that is missing or comes twice.
+ * A piece of a model's answer. `at`: number of UTF-16 characters of the same kind before this piece in its call. With
+ * `at`, a reader notices a piece that is missing or comes twice.
  */
 export type StreamPiece =
   | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
@@ -28,6 +30,35 @@ export interface PieceBatch extends ModelCallKey {
   readonly pieces: readonly StreamPiece[];
   /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. */
   readonly textTokens?: number;
+}
+
+/** Report of a running tool call: its progress, or a value that it emitted. */
+export type CallNote = { readonly call: string } & ({ readonly progress: ToolProgress } | { readonly data: ToolData });
+
+export interface NoteBatch {
+  /** Number of the model step that made the calls, from 1. */
+  readonly step: number;
+  /** Number of calls of that step. */
+  readonly calls: number;
+  readonly notes: readonly CallNote[];
+}
+
+const NOTES = 'notes';
+
+/** Releases that know no notes skip the entry, because its first name is no key of a model call. */
+export function encodeNotes({ step, calls, notes }: NoteBatch): string[] {
+  return [NOTES, JSON.stringify({ step, calls, notes })];
+}
+
+/** Each note of a batch has at least a call. */
+function decodeNotes(text: string): NoteBatch | undefined {
+  try {
+    const { step, calls, notes } = JSON.parse(text) as Partial<NoteBatch>;
+    const isBatch = typeof step === 'number' && typeof calls === 'number' && Array.isArray(notes);
+    return isBatch ? { step, calls, notes: notes as NoteBatch['notes'] } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -63,6 +94,7 @@ export interface StreamedCompaction {
 export type StreamEntry = { readonly id: string } & (
   | { readonly batch: PieceBatch }
   | { readonly compaction: StreamedCompaction }
+  | { readonly noted: NoteBatch }
 );
 
 /**
@@ -79,6 +111,11 @@ export function decodeEntries(entries: readonly Entry[]): StreamEntry[] {
     if (first === 'head') {
       const compaction = decodeCompaction(fields);
       if (compaction !== undefined) decoded.push({ id, compaction });
+      continue;
+    }
+    if (first === NOTES) {
+      const noted = decodeNotes(fields[1] ?? '');
+      if (noted !== undefined) decoded.push({ id, noted });
       continue;
     }
     if (first.slice(0, end) !== known) {

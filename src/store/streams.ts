@@ -10,14 +10,22 @@ import { PackReader } from './packs.ts';
 import { callStore, corruptRecord } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
 import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
-import { decodeEntries, type Entry, encodeBatch, type PieceBatch, type StreamEntry } from './stream-entries.ts';
+import {
+  decodeEntries,
+  type Entry,
+  encodeBatch,
+  encodeNotes,
+  type NoteBatch,
+  type PieceBatch,
+  type StreamEntry,
+} from './stream-entries.ts';
 import { type OwnerWrite, turnLeaseArgs } from './turn-claims.ts';
 
-/** Stream entries of one page. A reply of 10,000 entries would block Redis. */
+/** Most stream entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 1_000;
 /** Most entries that the script itself returns. A reader that is up to date needs no second command. */
 const FEW_ENTRIES = 16;
-/** Bytes of one page. A single log entry may have 1 MiB. */
+/** Most bytes of one page. A single log entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
 /**
@@ -86,7 +94,7 @@ export const STREAM_LIMITS = {
   keptMs: 300_000,
 } as const;
 
-const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch], AppendedPieces> = {
+const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch | NoteBatch], AppendedPieces> = {
   file: 'append-pieces',
   // Lists only the keys that the script uses: the names of all keys would take longer to encode than the pieces.
   keys: ([{ conversation, turn }], keyspace) => ({
@@ -96,7 +104,7 @@ const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch]
     stream: keyspace.stream(conversation, turn),
   }),
   args: ([lease, batch]) => {
-    const fields = encodeBatch(batch);
+    const fields = 'notes' in batch ? encodeNotes(batch) : encodeBatch(batch);
     const bytes = fields.reduce((sum, field) => sum + Buffer.byteLength(field), 0);
     return {
       ...turnLeaseArgs(lease),
@@ -171,7 +179,7 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): (query: StreamQuery) 
   };
 }
 
-/** At least one entry. */
+/** Returns the first entries, as many as fit in a page, and at least one. */
 function fitInPage(entries: readonly string[]): readonly string[] {
   let bytes = 0;
   const end = entries.findIndex((entry, at) => at > 0 && (bytes += Buffer.byteLength(entry)) > PACKED_BYTES);

@@ -26,6 +26,8 @@ const context: ToolContext = {
   idempotencyKey: 'k1',
   context: {},
   signal: new AbortController().signal,
+  progress: () => undefined,
+  emit: () => undefined,
 };
 
 async function runTool({ tools }: Playback, name: string, input: unknown): Promise<unknown> {

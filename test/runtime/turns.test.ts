@@ -40,7 +40,7 @@ describe('turns', () => {
   });
 
   it('the idempotency key of a tool call differs between tenants, and after an erase', async () => {
-    const seen: Omit<ToolContext, 'signal' | 'context'>[] = [];
+    const seen: Omit<ToolContext, 'signal' | 'context' | 'progress' | 'emit'>[] = [];
     const tools = [
       defineTool({
         name: 'pay',

@@ -83,7 +83,7 @@ function changeStep(
   return [...items, change({ kind: 'step', step: number, text: '', reasoning: '', calls: [] })];
 }
 
-type PartOfCall = Extract<TurnPart, { readonly call: string }>;
+type PartOfCall = PartOf<'tool-call-start' | 'tool-call-arguments' | 'tool-call' | 'tool-result'>;
 
 function changeCall(calls: readonly ShownCall[], part: PartOfCall): readonly ShownCall[] {
   const index = calls.findIndex(({ call }) => call === part.call);

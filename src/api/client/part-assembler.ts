@@ -1,8 +1,18 @@
-import { callIdAt } from '../../domain/ids.ts';
+import { callIdAt, seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry, Message } from '../../domain/message.ts';
-import type { ModelCallKey, PieceBatch, StreamedCompaction, StreamPiece } from '../../store/stream-entries.ts';
+import type { ToolData } from '../../domain/tool-notes.ts';
+import type { RecordedDecision } from '../../domain/turn.ts';
+import type {
+  ModelCallKey,
+  NoteBatch,
+  PieceBatch,
+  StreamEntry,
+  StreamedCompaction,
+  StreamPiece,
+} from '../../store/stream-entries.ts';
 import type { StreamPage } from '../../store/streams.ts';
 import type { TurnPart } from '../contract/turn-parts.ts';
+import { NoteReader } from './note-reader.ts';
 import { DeliveredMessage, type KnownMessage, type StreamPosition, writePosition } from './stream-position.ts';
 
 type PartBody = TurnPart extends infer Part ? (Part extends TurnPart ? Omit<Part, 'id'> : never) : never;
@@ -32,6 +42,7 @@ export class PartAssembler {
   #version: number;
   #delivered: DeliveredMessage | undefined;
   #live: LiveMessage | undefined;
+  readonly #notes: NoteReader;
   #entry = FIRST_ENTRY;
   #parts: TurnPart[] = [];
 
@@ -39,6 +50,7 @@ export class PartAssembler {
     this.#seq = seq;
     this.#step = step;
     this.#version = version;
+    this.#notes = new NoteReader(seq);
     this.#delivered = open && new DeliveredMessage(undefined, open);
   }
 
@@ -77,6 +89,7 @@ export class PartAssembler {
   #readPage({ start, entries, log, position, hasMoreEntries, hasMoreLog }: StreamPage): void {
     this.#seq = Math.max(this.#seq, start);
     const lastCalls = findLastCalls(entries.flatMap((entry) => ('batch' in entry ? [entry.batch] : [])));
+    this.#notes.beginPage(entries, log);
     const left = [...log];
     const sealTo = (seq: number): void => {
       for (let next = left[0]; next !== undefined && next.seq <= seq; next = left[0]) {
@@ -86,11 +99,12 @@ export class PartAssembler {
       }
     };
     for (const entry of entries) {
-      const seqBefore = 'batch' in entry ? entry.batch.seq - 1 : entry.compaction.head;
+      const seqBefore = seqBeforeEntry(entry);
       sealTo(seqBefore);
       // The next page has the log entries that come before this stream entry.
       if (seqBefore > this.#seq && hasMoreLog) return;
       if ('batch' in entry) this.#addBatch(entry.batch, lastCalls);
+      else if ('noted' in entry) this.#addNotes(entry.noted);
       else this.#addCompaction(entry.compaction);
       this.#entry = entry.id;
     }
@@ -107,6 +121,12 @@ export class PartAssembler {
     if (batch.seq !== this.#seq + 1 || isVoid) return;
     if (this.#live === undefined || isEarlierCall(this.#live.key, batch)) this.#live = new LiveMessage(batch);
     for (const piece of batch.pieces) this.#live.add(piece);
+  }
+
+  /** Notes of a step that the reader lacks, or has left behind, are skipped: the log has their values. */
+  #addNotes(batch: NoteBatch): void {
+    if (batch.step !== this.#step) return;
+    for (const note of batch.notes) for (const part of this.#notes.take(note, batch)) this.#add(part);
   }
 
   #addCompaction({ head: _, ...compaction }: StreamedCompaction): void {
@@ -158,7 +178,15 @@ export class PartAssembler {
   }
 
   #seal({ seq, message, turn = '' }: LogEntry): void {
-    const { role, content, toolCalls: calls = [], toolCallId: call = '', isError = false } = message;
+    const {
+      role,
+      content,
+      toolCalls: calls = [],
+      toolCallId: call = '',
+      isError = false,
+      data = [],
+      decision,
+    } = message;
     const known = { text: content, calls };
     if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
     if (role === 'assistant') this.#completeMessage(known, calls);
@@ -166,7 +194,11 @@ export class PartAssembler {
     this.#delivered = undefined;
     this.#live = undefined;
     if (role === 'assistant') this.#step += 1;
-    if (role === 'tool') this.#add({ type: 'tool-result', step: this.#step, call, content, isError });
+    if (role === 'tool') {
+      for (const part of this.#notes.takeResult(call, data as readonly ToolData[], this.#step)) this.#add(part);
+      const decided = decision !== undefined && { decision: decision as RecordedDecision };
+      this.#add({ type: 'tool-result', step: this.#step, call, content, isError, ...decided });
+    }
     if (role === 'user') this.#add({ type: 'steering', step: this.#step, turn, seq, content });
   }
 
@@ -197,6 +229,13 @@ export class PartAssembler {
     this.#live = undefined;
     this.#add({ type: 'restart', step: 1 });
   }
+}
+
+/** Seq of the log entry that comes directly before a stream entry. */
+function seqBeforeEntry(entry: StreamEntry): number {
+  if ('batch' in entry) return entry.batch.seq - 1;
+  if ('compaction' in entry) return entry.compaction.head;
+  return Math.max(0, ...entry.noted.notes.map(({ call }) => seqOfCallId(call)));
 }
 
 function findLastCalls(batches: readonly PieceBatch[]): Map<number, ModelCallKey> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
+import { ownerSchema, titleSchema } from '../../domain/conversation-about.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { LEAVE_CAUSES, type LogEntry, messageSchema, toolCallSchema } from '../../domain/message.ts';
 import type { HistoryNote } from '../../wire/histories/notes.ts';
@@ -29,6 +30,10 @@ export interface AppendInput {
   readonly expectedHead?: number | undefined;
   /** True: messages that would have to be repaired are refused. */
   readonly strict?: boolean | undefined;
+  /** Owner of a new conversation (none). With a conversation of another owner, the call fails with `conflict`. */
+  readonly owner?: string | undefined;
+  /** Title of a new conversation (the first words of the first user message). An existing title stays. */
+  readonly title?: string | undefined;
 }
 
 const MAX_MESSAGES = 5_000;
@@ -47,6 +52,8 @@ export const appendSchema = z.strictObject({
   operation: idSchema.optional(),
   expectedHead: z.number().int().min(0).optional(),
   strict: z.boolean().optional(),
+  owner: ownerSchema.optional().describe('Owner of a new conversation. A conversation of another owner is refused.'),
+  title: titleSchema.optional().describe('Title of a new conversation. An existing title stays.'),
 });
 
 /** Positions (seq) of the appended messages. */
@@ -96,6 +103,7 @@ const answeredMessage = messageSchema
     toolCalls: unboundedList(toolCallSchema).optional(),
     parts: unboundedList(z.unknown()).optional(),
     raw: z.unknown().optional(),
+    data: unboundedList(z.looseObject({ name: z.string(), key: z.string().optional(), data: z.unknown() })).optional(),
   })
   .meta({ id: 'Message' });
 
@@ -165,6 +173,8 @@ export const messageOperations = {
       operation: appendSchema.shape.operation,
       expectedHead: appendSchema.shape.expectedHead,
       strict: strict.describe('True: messages that would have to be repaired are refused.'),
+      owner: appendSchema.shape.owner,
+      title: appendSchema.shape.title,
     }),
     status: 201,
     answer: appendedSchema,
@@ -199,6 +209,8 @@ export const messageOperations = {
       id: z.string().optional().describe('Ignored, so that an export can be sent as it is.'),
       messages: givenMessages,
       strict: strict.describe('True: a history that would have to be repaired is refused.'),
+      owner: appendSchema.shape.owner,
+      title: appendSchema.shape.title,
     }),
     status: 201,
     answer: importedSchema,

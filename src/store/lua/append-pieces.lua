@@ -1,4 +1,4 @@
--- Adds pieces of a model call to the stream of a turn, if the stream exists and the caller owns the turn (I4). Beyond
+-- Adds pieces of a model call, or notes of tool calls, to the stream of a turn, if the stream exists and the caller owns the turn (I4). Beyond
 -- the limit of bytes, the older half of the stream is removed.
 -- `bytes`: size of the pieces. The fields of the batch follow.
 -- Reply: 'appended' | 'not_followed' | 'fenced'

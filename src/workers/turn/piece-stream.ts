@@ -3,7 +3,7 @@ import { nameConversation } from '../../domain/ids.ts';
 import type { TurnLease } from '../../domain/lease.ts';
 import { MAX_CALLS, MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { ToolCallPiece } from '../../domain/model.ts';
-import type { PieceBatch, StreamPiece } from '../../store/stream-entries.ts';
+import type { NoteBatch, PieceBatch, StreamPiece } from '../../store/stream-entries.ts';
 import type { StreamWriter } from '../../store/streams.ts';
 import type { Timers } from '../timers.ts';
 
@@ -27,6 +27,12 @@ interface StreamedStep {
   /** Seq that the message will have in the log. */
   readonly seq: number;
   readonly step: number;
+}
+
+interface UnsentBatch {
+  readonly batch: PieceBatch | NoteBatch;
+  /** Called once the batch is in the stream. */
+  sent(): void;
 }
 
 /**
@@ -81,16 +87,31 @@ export class PieceStream {
 
   /** @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker */
   async send(pieces: CallPieces, { seq, step }: StreamedStep, attempt: number): Promise<number | undefined> {
+    const { epoch } = this.#turn.lease;
+    return await this.#append(async () => {
+      const batch = pieces.next(FLUSH_CHARACTERS);
+      if (batch.length === 0) return undefined;
+      const counted = await this.#countText(batch);
+      const sent = (): void => pieces.markSent(batch);
+      return { batch: { seq, step, epoch, attempt, pieces: batch, ...counted }, sent };
+    });
+  }
+
+  /** Sends notes of tool calls. @returns ms until the next notes may be sent, or undefined as `send` does */
+  async sendNotes(batch: NoteBatch, sent: () => void): Promise<number | undefined> {
+    return await this.#append(async () => ({ batch, sent }));
+  }
+
+  async #append(next: () => Promise<UnsentBatch | undefined>): Promise<number | undefined> {
     const { streams, lease, onEvent } = this.#turn;
-    const { conversation, turn, epoch } = lease;
+    const { conversation, turn } = lease;
     try {
       if (!this.#isFollowed) await this.#ask();
       if (!this.#isFollowed) return ASK_MS;
-      const batch = pieces.next(FLUSH_CHARACTERS);
-      if (batch.length === 0) return FLUSH_MS;
-      const counted = await this.#countText(batch);
-      const { status } = await streams.appendPieces(lease, { seq, step, epoch, attempt, pieces: batch, ...counted });
-      if (status === 'appended') pieces.markSent(batch);
+      const unsent = await next();
+      if (unsent === undefined) return FLUSH_MS;
+      const { status } = await streams.appendPieces(lease, unsent.batch);
+      if (status === 'appended') unsent.sent();
       else this.#isFollowed = false;
       return status === 'appended' ? FLUSH_MS : status === 'not_followed' ? ASK_MS : undefined;
     } catch (error) {

@@ -5,10 +5,11 @@ import { describeThrown } from '../../domain/thrown.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
+import { CallNotes, type OpenNotes } from './call-notes.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
 import { LostTurn, type StepTimeout } from './turn-guard.ts';
-import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
+import { countSteps, idempotencyKey, stepOfModelKey, toolKey } from './turn-journal.ts';
 import { failTurn, HANDED_BACK, mustHandBack, type RunFacts, type RunningTurn, type RunState } from './turn-states.ts';
 
 /** Tool calls that run at the same time. When 4,000 calls started at once, they blocked the event loop for 2.5 s. */
@@ -38,10 +39,18 @@ export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>
   const toRun = decided.filter(({ decision }) => decision.kind === 'run');
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
   const answerable = decided.filter((one): one is AnswerableCall => one.decision.kind !== 'wait');
-  await runAll(
-    run,
-    answerable.map((one) => () => traceCall(run, one)),
-  );
+  const notes = new CallNotes(run.stream, {
+    step: stepOfModelKey(answered.key),
+    calls: answered.message.toolCalls?.length ?? 0,
+  });
+  try {
+    await runAll(
+      run,
+      answerable.map((one) => () => traceCall({ ...run, notes }, one)),
+    );
+  } finally {
+    notes.close();
+  }
   return endRound(run, answered.key, decided);
 }
 
@@ -91,8 +100,12 @@ async function runAll({ guard }: RunningTurn, jobs: readonly (() => Promise<void
   await Promise.all(lanes);
 }
 
+interface RunningRound extends RunningTurn {
+  readonly notes: CallNotes;
+}
+
 /** Records a span for a call, also if the call is answered without being run. A lost turn or a stop fails no span. */
-async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+async function traceCall(run: RunningRound, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
   const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(returnTurnEnd));
   if (ended !== undefined) throw ended;
@@ -108,20 +121,31 @@ function nameTool({ call, decision }: AnswerableCall): string {
   return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
 }
 
-async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+async function answerCall(run: RunningRound, one: AnswerableCall): Promise<void> {
   const { call, decision } = one;
   const { journal, prepared, ports, guard } = run;
   const { scope } = guard;
   const name = nameTool(one);
   ports.onContent?.({ type: 'tool_call_started', ...scope, name, call: call.id, arguments: call.arguments });
   const startedAt = ports.clock.now();
-  const answer: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
+  const notes = run.notes.open(call.id);
+  const answer: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, { ...decision, notes }) : decision;
+  notes.end();
   const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
   const hasRecall = prepared.recall !== undefined;
   const { content, whole } = await clipResult(prepared.counter, answer.output.content, { maxTokens, hasRecall });
   ports.onContent?.({ type: 'tool_answered', ...scope, name, call: call.id, content });
   const isError = answer.output.isError === true;
-  const message: Message = { role: 'tool', content, toolCallId: call.id, ...(isError ? { isError } : {}) };
+  const data = notes.values.length > 0 && { data: [...notes.values] };
+  const decided = decision.approval && { decision: decision.approval };
+  const message: Message = {
+    role: 'tool',
+    content,
+    toolCallId: call.id,
+    ...(isError ? { isError } : {}),
+    ...data,
+    ...decided,
+  };
   await journal.record({
     key: toolKey(call.id),
     messages: [await prepared.weigh(message)],
@@ -140,7 +164,7 @@ const TOOL_ERROR_CHARACTERS = 16_000;
 async function runTool(
   run: RunningTurn,
   call: ToolCall,
-  { tool, input }: { readonly tool: RunnableTool; readonly input: unknown },
+  { tool, input, notes }: { readonly tool: RunnableTool; readonly input: unknown; readonly notes: OpenNotes },
 ): Promise<ToolAnswer> {
   const { guard, ports, settings } = run;
   const { conversation, turn } = guard.lease;
@@ -151,6 +175,8 @@ async function runTool(
     turn,
     context: structuredClone(run.turnContext),
     idempotencyKey: idempotencyKey(run, call.id),
+    progress: notes.progress,
+    emit: notes.emit,
   };
   try {
     return await guard.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));

@@ -117,13 +117,17 @@ export function modelKey(number: number): string {
   return `model-${number}`;
 }
 
+export function stepOfModelKey(key: string): number {
+  return Number(key.slice('model-'.length));
+}
+
 export function toolKey(callId: string): string {
   return `tool-${callId}`;
 }
 
 export const MODEL_STEP = /^model-/;
 
-/** Leaves out the marks of waits, which are recorded among the steps. */
+/** Counts model and tool calls. Records of waits, which are among the steps, do not count. */
 export function countSteps(steps: Steps, pattern = /^(model|tool)-/): number {
   return [...steps.keys()].filter((key) => pattern.test(key)).length;
 }

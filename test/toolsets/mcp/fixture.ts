@@ -94,6 +94,8 @@ export async function runTool(
     context: {},
     idempotencyKey: 'c1/t1/c2_0',
     signal: new AbortController().signal,
+    progress: () => undefined,
+    emit: () => undefined,
     ...changes,
   });
 }

@@ -13,6 +13,8 @@ import { Fixture, ref } from '../turn/fixture.ts';
 import { bindPort, ignoreCrash, WorkerDeath } from '../worker-death.ts';
 import { type RecallAnswer, readRecallAnswer } from './recall-answers.ts';
 
+const noNotes = { progress: () => undefined, emit: () => undefined };
+
 const other: ConversationRef = { tenant: '_', id: 'other' };
 
 let counter: TokenCounter;
@@ -88,7 +90,15 @@ async function openTool(
     state: { ...state, size: { ...state.size, version: 1 } },
   });
   const signal = new AbortController().signal;
-  const context = { tenant: ref.tenant, conversation: ref.id, turn: 't1', idempotencyKey: 'key', context: {}, signal };
+  const context = {
+    tenant: ref.tenant,
+    conversation: ref.id,
+    turn: 't1',
+    idempotencyKey: 'key',
+    context: {},
+    signal,
+    ...noNotes,
+  };
   const ask = async (given: Input): Promise<{ readonly text: string; readonly answer: RecallAnswer }> => {
     const text = await tool.run?.(tool.input.parse(given), context);
     if (typeof text !== 'string') throw new Error('no text');
@@ -335,6 +345,7 @@ it('the recall tool stops reading when the lease of its turn is lost', async () 
     idempotencyKey: 'key',
     context: {},
     signal: work.signal,
+    ...noNotes,
   };
   await expect(tool.run?.({ query: 'a' }, context)).rejects.toThrow('lost');
   expect(reads).toEqual([]);

@@ -97,7 +97,7 @@ export class Fixture {
         // The store gathers the questions of 20 ms, by a timer that no test controls.
         isFollowed: async (conversation, turn) => db.run('EXISTS', db.keyspace.stream(conversation, turn)) === 1,
         appendPieces: async (lease, batch) => {
-          this.batches.push(batch);
+          this.batches.push(batch as PieceBatch);
           return await store.appendPieces(lease, batch);
         },
       },

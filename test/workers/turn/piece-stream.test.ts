@@ -6,7 +6,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
-import type { PieceBatch, StreamPiece } from '../../../src/store/stream-entries.ts';
+import type { NoteBatch, PieceBatch, StreamPiece } from '../../../src/store/stream-entries.ts';
 import type { AppendedPieces } from '../../../src/store/streams.ts';
 import { ASK_MS, FLUSH_CHARACTERS, FLUSH_MS, PieceStream, RETRY_MS } from '../../../src/workers/turn/piece-stream.ts';
 import { Fixture, ref } from './fixture.ts';
@@ -25,8 +25,8 @@ function openStream(append: (sent: number) => Promise<AppendedPieces> = async ()
       readers.questions += 1;
       return readers.isThere;
     },
-    appendPieces: async (_: unknown, batch: PieceBatch) => {
-      batches.push(batch);
+    appendPieces: async (_: unknown, batch: PieceBatch | NoteBatch) => {
+      batches.push(batch as PieceBatch);
       return await append(batches.length);
     },
   };

@@ -1,0 +1,13 @@
+import type { DataPart, ProgressPart } from '../../client/index.ts';
+
+type NoteChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** A transient chunk reaches `onData` of a page, and does not enter its messages. */
+export function addProgress({ call: toolCallId, text, done, total }: Omit<ProgressPart, 'id'>): NoteChunk {
+  return { type: 'data-progress', id: toolCallId, data: { toolCallId, text, done, total }, transient: true };
+}
+
+/** A page replaces a value by a later one of the same type and id. The history of a chat has the same parts. */
+export function addData({ call, name, key, data }: Pick<DataPart, 'call' | 'name' | 'key' | 'data'>): NoteChunk {
+  return { type: `data-${name}`, id: key === undefined ? call : `${call}/${key}`, data };
+}
