@@ -36,7 +36,7 @@ function* readTexts({
   return { charsAfter, resultTerms };
 }
 
-/** The agent used a term lately if one of this number of last messages has the use. */
+/** A term counts as used lately if the agent used it in this number of last messages. */
 const LATE_MESSAGES = 6;
 /** Weight of an imagined, unused term in each line, so that a line of two terms counts less than a line of ten. */
 const PRIOR = 0.3;
