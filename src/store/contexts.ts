@@ -14,6 +14,7 @@ import {
   type Version,
 } from '../domain/version.ts';
 import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
+import { updateConversationScript } from './about.ts';
 import { decodeConversation } from './conversation-record.ts';
 import { bindErase, bindRestoreIndex, eraseScript } from './erase.ts';
 import type { Keyspace } from './keys.ts';
@@ -21,7 +22,7 @@ import { appendScript } from './log.ts';
 import { bindReadLog } from './log-pages.ts';
 import { callStore, corruptRecord, MAX_SEQ, type Place, pairsOf, RecordFields, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
-import { readSystem } from './turn-steps.ts';
+import { readOwn, readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
 
 function openContextReader(redis: Redis, keyspace: Keyspace) {
@@ -33,6 +34,7 @@ function openContextReader(redis: Redis, keyspace: Keyspace) {
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
     readSystem: (conversation: ConversationRef) => readSystem(redis, keyspace, conversation),
+    readOwn: (conversation: ConversationRef) => readOwn(redis, keyspace, conversation),
     readText: async (conversation: ConversationRef, hash: string): Promise<string | undefined> =>
       (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
   };
@@ -45,6 +47,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace) {
   return {
     ...openContextReader(redis, keyspace),
     append: bind(appendScript),
+    updateConversation: bind(updateConversationScript),
     /** Lists versions, oldest first. Version 0, which is the whole log, is never stored. */
     listVersions: async (conversation: ConversationRef): Promise<Version[]> => {
       const key = keyspace.key(conversation, 'ver');
@@ -129,7 +132,7 @@ export function bindReadContext(
     if (entries.length < expected) {
       const again = await readSnapshot(conversation, version.number);
       if (again === undefined || again.head < head) return undefined;
-      // The version still exists, so no erase happened. A log has no gaps, so the log is corrupt.
+      // The version still exists, so no erase removed the missing entry. A log has no gaps, so this log is corrupt.
       throw corruptRecord(
         keyspace.key(conversation, 'log'),
         findMissing(ranges, entries),

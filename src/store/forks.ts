@@ -5,6 +5,7 @@ import type { LogEntry } from '../domain/message.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { IdleTtl } from '../domain/policy.ts';
 import type { Version } from '../domain/version.ts';
+import { type CreatedAbout, createdArgs } from './about.ts';
 import { encodeOpenCall, type Forking, readForking } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import { encodeLogEntry } from './log.ts';
@@ -32,7 +33,7 @@ export type ForkBeginResult =
   | OtherPayload
   | Forking;
 
-export interface ForkBegin extends IdleTtl {
+export interface ForkBegin extends IdleTtl, CreatedAbout {
   readonly conversation: ConversationRef;
   readonly operation: string;
   readonly agent: string;
@@ -41,7 +42,7 @@ export interface ForkBegin extends IdleTtl {
 
 export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<ForkBeginResult>> = {
   file: 'begin-fork',
-  args: ([{ operation, agent, plan, conversationTtl }]) => ({
+  args: ([{ operation, agent, plan, conversationTtl, ...about }]) => ({
     operation,
     schema: SCHEMAS.current,
     agent,
@@ -49,6 +50,7 @@ export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<
     plan: encodePlan(plan),
     leaseMs: FORK_LEASE_MS,
     ttl: conversationTtl,
+    ...createdArgs(about),
   }),
   decode: (reply, [{ conversation }], keyspace) => {
     const key = keyspace.key(conversation, 'c');
@@ -83,7 +85,7 @@ export interface ForkBatch {
    */
   readonly expectedHead: number;
   readonly entries: readonly LogEntry[];
-  /** Calls without a result after these entries, and earlier calls that these entries answer. */
+  /** `opens`: calls without a result among `entries`. `closes`: earlier calls whose results are among `entries`. */
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
   readonly texts: KeptTexts;

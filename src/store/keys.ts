@@ -34,6 +34,7 @@ export class Keyspace {
   readonly unpacked = (shard: number): string => `${this.shardPrefix(shard)}unpacked`;
   readonly quarantined = (shard: number): string => `${this.shardPrefix(shard)}quarantined`;
   readonly conversations = (shard: number): string => `${this.shardPrefix(shard)}conversations`;
+  readonly indexed = (shard: number): string => `${this.shardPrefix(shard)}indexed`;
   readonly waiting = (shard: number): string => `${this.shardPrefix(shard)}waiting`;
   readonly sweep = (shard: number): string => `${this.shardPrefix(shard)}sweep`;
   readonly outbox = (shard: number): string => `${this.shardPrefix(shard)}outbox`;
@@ -75,7 +76,7 @@ export class Keyspace {
     return hashTag(this.prefix, 'tf');
   }
 
-  /** `waiters` are ordered by arrival, `due` by time, and `present` has those that wait in their workers. */
+  /** `waiters` are ordered by arrival, `due` by the time to ask again. `present` has those that wait in a worker. */
   gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
     const keyOf = (part: string): string => `${state}:${part}`;
@@ -104,6 +105,12 @@ export class Keyspace {
 
   tenantUsage(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:usage`;
+  }
+
+  /** Conversations of a tenant, or of one of its owners, by the time of their last message. */
+  recent(shard: number, tenant: string, owner?: string): string {
+    const base = `${this.shardPrefix(shard)}${tenant}:`;
+    return owner === undefined ? `${base}recent` : `${base}by-owner:${owner}`;
   }
 
   workers(): string {

@@ -1,11 +1,14 @@
 import type { Redis } from 'ioredis';
 import { CONVERSATION_STATES, type ListedState } from '../domain/conversation.ts';
+import type { ConversationAbout } from '../domain/conversation-about.ts';
 import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import type { AnswerKind, TurnUsage, Waiting, WaitKind } from '../domain/turn.ts';
 import { SETTLED_STATES } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
+import { decodeAbout, readAboutScript } from './about.ts';
 import type { Keyspace } from './keys.ts';
 import { listAgents } from './presence.ts';
+import { bindListRecent } from './recent-list.ts';
 import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodePage, NAMES_PER_SCRIPT, type PageReply, type ShardPage, walkShards } from './shard-walk.ts';
@@ -45,6 +48,11 @@ export function openListingStore(redis: Redis, keyspace: Keyspace) {
       });
       return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
     },
+    listRecent: bindListRecent(redis, keyspace, async (shard, names, query) => {
+      const page = await conversations({ ...query, shard, after: '', limit: names.length }, names);
+      return page.rows;
+    }),
+    readAbout: bind(readAboutScript),
     listAgents: () => listAgents(redis, keyspace),
     /** Usage of all settled turns and summaries of a tenant, including those of erased conversations. */
     readTenantUsage: async (tenant: string): Promise<TurnUsage> => {
@@ -80,6 +88,7 @@ type ListConversationsRow = readonly [
   waitsFor: WaitKind | '',
   last: string,
   isForking: number,
+  ...about: string[],
 ];
 
 interface ListQuery<Position> {
@@ -95,8 +104,8 @@ export interface ConversationQuery extends ListQuery<ConversationRef> {
   readonly state?: ListedState | undefined;
 }
 
-/** A conversation in a list. Other client calls accept it as the name of the conversation. */
-export interface ListedConversation extends NamedConversation {
+/** A conversation in a list. Other client calls accept this object as the name of the conversation. */
+export interface ListedConversation extends NamedConversation, ConversationAbout {
   readonly agent: string;
   /** State of the oldest unsettled turn, or of the last settled one. */
   readonly state: ListedState;
@@ -114,14 +123,18 @@ export interface ListedConversation extends NamedConversation {
     /** ms since epoch, by the clock of Redis. */
     readonly settledAt: number;
   };
-  /** Present while a fork copies messages into this conversation. Its log is incomplete until then. */
+  /** Present while a fork copies messages into this conversation, so that its log is incomplete. */
   readonly isForking?: true;
 }
 
-const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>], ShardPage<ListedConversation>> = {
+/** @param names conversations to list, instead of those after `after` */
+const listConversationsScript: ScriptDefinition<
+  [query: ShardQuery<ConversationQuery>, names?: readonly string[]],
+  ShardPage<ListedConversation>
+> = {
   file: 'list-conversations',
   keys: ([{ shard }], keyspace) => ({ conversations: keyspace.conversations(shard) }),
-  args: ([{ shard, after, tenant, limit, agent, state, idContains }], keyspace) => ({
+  args: ([{ shard, after, tenant, limit, agent, state, idContains }, names = []], keyspace) => ({
     shard: keyspace.shardPrefix(shard),
     after,
     prefix: tenant && `${tenant}|`,
@@ -130,6 +143,7 @@ const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>],
     agent,
     state,
     part: idContains,
+    rest: names,
   }),
   decode: (reply) => decodePage(reply as PageReply<ListConversationsRow>, decodeConversationRow),
 };
@@ -153,6 +167,7 @@ function decodeConversationRow([
   waitsFor,
   last,
   isForking,
+  ...about
 ]: ListConversationsRow): ListedConversation {
   const fields = RecordFields.ofValues(name, ['head', 'turns'], [head, turns]);
   const [ended, settledAt] = last.split(' ');
@@ -171,6 +186,7 @@ function decodeConversationRow([
       },
     }),
     ...(isForking === 1 && { isForking: true }),
+    ...decodeAbout(about, Number(settledAt ?? 0)),
   };
 }
 
@@ -193,8 +209,8 @@ export interface WaitingQuery extends ListQuery<WaitingPosition> {
 }
 
 /**
- * A turn that waits for results from outside or for a person. The client calls `answer` and `cancel` accept it as the
- * name of the turn.
+ * A turn that waits for results from outside or for a person. The client calls `answer` and `cancel` accept this object
+ * as the name of the turn.
  */
 export interface WaitingTurn extends NamedConversation {
   /** Id of the turn, for the client calls `answer` and `cancel`. */

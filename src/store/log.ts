@@ -3,6 +3,7 @@ import type { OpenCall } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry, Message, WeighedMessage, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
+import { type CreatedAbout, createdArgs } from './about.ts';
 import { encodeOpenCall, type Forking, readForking } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import type { PassRequest } from './passes.ts';
@@ -16,17 +17,18 @@ export type AppendResult =
       readonly to: number;
     }
   | { readonly status: 'other_agent'; readonly agent: string }
+  | { readonly status: 'other_owner' }
   | { readonly status: 'busy' }
   | Forking
   | OtherPayload
   | { readonly status: 'conflict'; readonly head: number };
 
-export interface AppendRequest {
+export interface AppendRequest extends CreatedAbout {
   readonly conversation: ConversationRef;
   /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
   readonly agent: string;
-  /** Last log entry that the caller knew when it chose the ids of new tool calls. */
+  /** Last log entry that the caller knew when the caller chose the ids of new tool calls. */
   readonly expectedHead: number;
   readonly messages: readonly WeighedMessage[];
   readonly opens: readonly OpenCall[];
@@ -41,7 +43,7 @@ export interface AppendRequest {
 
 export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledged<AppendResult>> = {
   file: 'append-log',
-  args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass }]) => ({
+  args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass, ...about }]) => ({
     operation,
     agent,
     schema: SCHEMAS.current,
@@ -49,6 +51,7 @@ export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledg
     operationMs: OPERATION_MS,
     passId: firstPass?.passId,
     passWake: firstPass?.wake,
+    ...createdArgs(about),
     rest: [opens.length, ...opens.map(encodeOpenCall), closes.length, ...closes, ...encodeMessages(messages)],
   }),
   decode: (reply) =>
@@ -118,8 +121,8 @@ export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }
 }
 
 /**
- * Arguments for scripts that append messages: their number, then for each message four values. These are its
- * tokens, its bytes, 1 for a user message or 0, and its JSON.
+ * Arguments for scripts that append messages: first their number. Four values for each message follow: its tokens, its
+ * bytes, 1 for a user message or 0, and its JSON.
  */
 export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
   const args: (string | number)[] = [messages.length];

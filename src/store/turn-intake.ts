@@ -3,6 +3,7 @@ import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef, TraceParent } from '../domain/ids.ts';
 import type { WeighedMessage } from '../domain/message.ts';
 import { type OnBusy, TURN_LIMITS, type TurnCaps, type TurnMetadata, type TurnState } from '../domain/turn.ts';
+import { type CreatedAbout, createdArgs } from './about.ts';
 import { type Forking, readForking } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import { decodeMessage } from './log.ts';
@@ -15,6 +16,7 @@ export type AcceptResult =
   | { readonly status: 'conflict' }
   | Forking
   | { readonly status: 'other_agent'; readonly agent: string }
+  | { readonly status: 'other_owner' }
   /**
    * `full`: the mailbox has reached its limit. `busy`: the mailbox is not empty, and the caller asked to refuse the
    * turn in this case.
@@ -23,7 +25,7 @@ export type AcceptResult =
   /** The turn to run again has not failed. Without `state`, that turn does not exist. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
-export interface AcceptRequest {
+export interface AcceptRequest extends CreatedAbout {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly agent: string;
@@ -69,6 +71,7 @@ export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknow
     caps: encodeCaps(request.caps),
     busyTurn: request.busyTurn,
     metadata: request.metadata && JSON.stringify(request.metadata),
+    ...createdArgs(request),
   }),
   decode: (reply) =>
     decodeReply<AcceptResult>(reply, {
@@ -104,7 +107,7 @@ export const cancelTurnScript: ScriptDefinition<
     }),
 };
 
-/** Leaves out turns that a worker has claimed. */
+/** Reads user messages, by turn. Leaves out turns that a worker has claimed. */
 export async function readInputs(
   redis: Redis,
   txt: string,
@@ -116,7 +119,7 @@ export async function readInputs(
     turns.flatMap((turn, index) => {
       const text = found[index] ?? undefined;
       if (text === undefined) return [];
-      // The first line of the text is the weight of the message.
+      // The first line of the text has the tokens and bytes of the message.
       const written = text.slice(text.indexOf('\n') + 1);
       return [[turn, decodeMessage({ key: txt, field: `i:${turn}` }, written).content] as const];
     }),

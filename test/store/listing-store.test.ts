@@ -30,6 +30,30 @@ describe('listings of the Redis store', () => {
     expect((await store.listConversations({ limit: 1_000 })).items).toHaveLength(1_000);
   });
 
+  test('a list by time has the conversations of an earlier release, by their last turn or their creation', async () => {
+    const tenant = 'earlier';
+    const ids = Array.from({ length: 600 }, (_, index) => `e-${index}`);
+    const adding = redis.pipeline();
+    for (const [at, id] of ids.entries()) {
+      const [conversation, shard] = [{ tenant, id }, keyspace.shardOf({ tenant, id })];
+      adding.hset(keyspace.key(conversation, 'c'), 'schema', 1, 'agent', 'a', 'created', `${1_000 + at}.000001`);
+      if (at % 2 === 1) adding.hset(keyspace.key(conversation, 'c'), 'last', `completed ${5_000_000 + at}`);
+      adding.zadd(keyspace.conversations(shard), 0, `${tenant}|${id}`);
+      adding.del(keyspace.indexed(shard));
+    }
+    await adding.exec();
+    const { store: fresh } = openSuiteStore({ redis, keyspace });
+    const page = await fresh.listRecent({ tenant, limit: 1_000 });
+    const expected = [...ids.keys()].toSorted((a, b) => timeOf(b) - timeOf(a)).map((at) => `e-${at}`);
+    expect(page.items.map(({ conversation }) => conversation)).toEqual(expected);
+    expect(page.items.at(-1)).toMatchObject({ conversation: 'e-0', createdAt: 1_000_000, lastAt: 1_000_000 });
+    expect(page.next).toBeDefined();
+
+    function timeOf(at: number): number {
+      return at % 2 === 1 ? 5_000_000 + at : 1_000_000 + at * 1_000;
+    }
+  });
+
   test.each<[string, (conversation: ConversationRef) => Promise<unknown>]>([
     ['an erase', (conversation) => store.erase(conversation)],
     [
@@ -49,14 +73,15 @@ describe('listings of the Redis store', () => {
     await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls: [call] });
     const count = async (): Promise<number[]> =>
       await Promise.all(
-        [keyspace.conversations(shard), keyspace.waiting(shard)].map(
-          async (set) => (await redis.zrangebylex(set, '[ended|', '(ended}')).length,
+        [keyspace.conversations(shard), keyspace.waiting(shard), keyspace.recent(shard, 'ended')].map(
+          async (set) => await redis.zcard(set),
         ),
       );
-    expect(await count()).toEqual([1, 1]);
+    const before = await count();
+    expect(before).not.toContain(0);
     await redis.hset(keyspace.key(conversation, 'log'), '2', '1 1 1 1 1 t1\n{}');
     await end(conversation);
-    expect(await count()).toEqual([0, 0]);
+    expect(await count()).toEqual(before.map((entries) => entries - 1));
   });
 
   test('listWaiting ends a page early if the arguments of the tool calls are large', async () => {

@@ -1,3 +1,4 @@
+import { takeFirstWords } from '../../domain/conversation-about.ts';
 import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { type AdoptedMessages, adoptMessages } from '../../domain/history.ts';
@@ -6,13 +7,14 @@ import { operationId } from '../../domain/ids.ts';
 import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
+import type { CreatedAbout } from '../../store/about.ts';
 import type { AppendResult } from '../../store/log.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Methods } from '../contract/client.ts';
 import { type Appended, type AppendInput, appendSchema } from '../contract/messages.ts';
-import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable, ownerConflict } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
 import { nameClientCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
@@ -44,10 +46,15 @@ export const appendMethods = {
 
 /** Maximum attempts of an append if other writers append first. An append with `expectedHead` is tried once. */
 const APPEND_TRIES = 5;
-const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
+const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set([
+  'known',
+  'other_payload',
+  'other_agent',
+  'other_owner',
+]);
 const NO_HEAD = -1;
 
-interface CheckedAppend {
+interface CheckedAppend extends CreatedAbout {
   readonly conversation: ConversationRef;
   readonly operation: string;
   readonly agent: string;
@@ -60,7 +67,7 @@ interface CheckedAppend {
 }
 
 function* checkInSlices(ports: ClientPorts, input: AppendInput): Interruptible<CheckedAppend> {
-  const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
+  const { conversation: id, tenant, operation: given, owner, title, ...rest } = parseInput(appendSchema, input);
   const notes = new HistoryNotes({ isStrict: rest.strict === true });
   const { messages, places } = yield* readAppendedInSlices(rest.messages, notes);
   yield;
@@ -69,6 +76,8 @@ function* checkInSlices(ports: ClientPorts, input: AppendInput): Interruptible<C
     ...rest,
     messages,
     places,
+    owner,
+    title: title ?? takeFirstWords(messages.find(({ role }) => role === 'user')?.content ?? ''),
     notes: notes.list,
     conversation: { tenant, id },
     operation,
@@ -81,11 +90,11 @@ async function tryAppend(
   append: CheckedAppend,
   notes: HistoryNotes,
 ): Promise<Acknowledged<AppendResult>> {
-  const { conversation, operation, agent, firstPass, places } = append;
+  const { conversation, operation, agent, firstPass, places, owner, title } = append;
   const state = await ports.contexts.readConversation(conversation);
   const expectedHead = append.expectedHead ?? state?.head ?? 0;
   const before = state?.openCalls ?? [];
-  const target = { conversation, operation, agent, expectedHead, firstPass };
+  const target = { conversation, operation, agent, expectedHead, firstPass, owner, title };
   let adopted: AdoptedMessages;
   try {
     const placeOf = (index: number): string => places[index] ?? 'messages';
@@ -125,6 +134,7 @@ async function concludeAppend(
   result: Acknowledged<AppendResult>,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
+  if (result.status === 'other_owner') throw ownerConflict(conversation);
   if (result.status === 'other_payload') throw operationConflict(operation);
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (result.status === 'busy') {

@@ -72,3 +72,9 @@ export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldE
   const why = `conversation ${id} belongs to the agent ${name}. Use that agent, or another conversation`;
   return fieldError('agent_conflict', 'agent', why, { details: { agent: name } });
 }
+
+/** The error names no owner: the caller may have guessed the id of a conversation. */
+export function ownerConflict({ id }: ConversationRef): TurnfoldError {
+  const why = `conversation ${id} belongs to another owner, or to none. Use another conversation, or change its owner`;
+  return fieldError('conflict', 'owner', why);
+}

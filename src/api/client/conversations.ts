@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { isTurnfoldError } from '../../domain/errors.ts';
-import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import { type ConversationRef, DEFAULT_TENANT, idSchema, nameConversation, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
+import type { RecentPosition } from '../../store/recent-list.ts';
 import type { Methods } from '../contract/client.ts';
-import { conversationsSchema, usageInputSchema } from '../contract/conversations.ts';
+import { conversationChangeSchema, conversationsSchema, usageInputSchema } from '../contract/conversations.ts';
 import { readConversationName } from '../contract/names.ts';
-import { checkDurability } from './client-errors.ts';
+import { checkDurability, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type InspectionPorts, prefixOf } from './inspected-version.ts';
 import type { ClientPorts } from './ports.ts';
@@ -14,7 +15,19 @@ import { readCursor } from './turns.ts';
 export const conversationMethods = {
   /** A call examines at most about 2,000 conversations, so a page may be short. @throws invalid_input */
   conversations: async (ports, input = {}) => {
-    const { after, ...query } = parseInput(conversationsSchema, input);
+    const {
+      after,
+      owner,
+      order = owner === undefined ? 'stable' : 'newest',
+      ...query
+    } = parseInput(conversationsSchema, input);
+    if (order === 'newest') {
+      const { tenant = DEFAULT_TENANT } = query;
+      const newest = { ...query, tenant, owner, after: after === undefined ? undefined : readRecentCursor(after) };
+      const { items, next } = await ports.listings.listRecent(newest);
+      return { conversations: items, ...(next && { next: `${next.at}/${next.id}` }) };
+    }
+    if (owner !== undefined) throw fieldError('invalid_input', 'order', 'the list of an owner has the order newest');
     const position = after === undefined ? undefined : readConversationCursor(after);
     const { items, next } = await ports.listings.listConversations({ ...query, after: position });
     return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
@@ -25,7 +38,12 @@ export const conversationMethods = {
   },
   describe: async (ports, name) => {
     const conversation = readConversationName(name);
-    const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
+    const [{ openCalls, incarnation: _, ...state }, about] = await Promise.all([
+      readConversationState(ports, conversation),
+      ports.listings.readAbout(conversation),
+    ]);
+    // A concurrent erase may remove the conversation between the two reads.
+    if (about === undefined) throw noConversation(conversation);
     const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
     const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
     const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
@@ -39,7 +57,14 @@ export const conversationMethods = {
       if (call === undefined) return [];
       return [{ ...open, name: call.name, arguments: call.arguments, ...waits.get(open.id) }];
     });
-    return { ...state, openCalls: known };
+    return { ...about, ...state, openCalls: known };
+  },
+  /** @throws invalid_input, not_found */
+  updateConversation: async (ports, name, change) => {
+    const conversation = readConversationName(name);
+    const about = await ports.contexts.updateConversation(conversation, parseInput(conversationChangeSchema, change));
+    if (about === undefined) throw noConversation(conversation);
+    return { ...nameConversation(conversation), ...about };
   },
   /** @throws invalid_input, accepted_unsure */
   erase: async (ports, name) => {
@@ -54,6 +79,13 @@ export const conversationMethods = {
     }
   },
 } satisfies Methods<InspectionPorts>;
+
+const recentCursor = z.tuple([z.coerce.number().int().min(0), idSchema]);
+
+function readRecentCursor(after: string): RecentPosition {
+  const [at, id] = readCursor(recentCursor, after);
+  return { at, id };
+}
 
 const conversationCursor = z.tuple([idSchema, idSchema]);
 

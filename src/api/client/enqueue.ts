@@ -1,3 +1,4 @@
+import { takeFirstWords } from '../../domain/conversation-about.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
@@ -9,7 +10,15 @@ import type { TurnIntake } from '../../store/turns.ts';
 import type { Methods } from '../contract/client.ts';
 import type { EnqueueAnswer, EnqueuedTurn } from '../contract/enqueue.ts';
 import { type EnqueueInput, enqueueSchema, turnListSchema } from '../contract/enqueue-input.ts';
-import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
+import {
+  agentConflict,
+  beingCopied,
+  checkDurability,
+  nameRepeatable,
+  noTurn,
+  notFailed,
+  ownerConflict,
+} from './client-errors.ts';
 import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 import { checkContents, weighMessage } from './weigh-message.ts';
@@ -70,7 +79,8 @@ interface PreparedTurn {
 }
 
 async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
-  const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
+  // Owner and title belong to the conversation, so a repeated call may have others.
+  const { conversation: id, tenant, agent, turn: named, owner, title, ...rest } = parseInput(enqueueSchema, input);
   const context = rest.context === undefined ? undefined : writeTurnContext(rest.context);
   const { parts } = rest;
   checkContents({ parts }, '');
@@ -79,6 +89,8 @@ async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<Pr
     conversation: { tenant, id },
     turn: named ?? ports.ids.next(),
     agent,
+    owner,
+    title: title ?? takeFirstWords(rest.input),
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
     payloadHash: hashPayload([agent, { ...rest, context }]),
     context,
@@ -132,6 +144,8 @@ function refuseTurn(
       return beingCopied(conversation, result);
     case 'other_agent':
       return agentConflict(conversation, result.agent);
+    case 'other_owner':
+      return ownerConflict(conversation);
     case 'full': {
       const { queued } = result;
       const why =

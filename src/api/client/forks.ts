@@ -33,7 +33,10 @@ export const forkMethods = {
     if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
     await ports.versions.startIdleTtl(source);
     const wanted = await planFork(ports, source, at);
-    const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
+    // Owner and title are copied, so that whoever may read the source may read the copy.
+    const { owner, title } = (await ports.listings.readAbout(source)) ?? {};
+    const begin = { conversation, operation, agent, plan: wanted, conversationTtl, owner, title };
+    const begun = await ports.versions.beginFork(begin);
     if (begun.status === 'exists') {
       const why = `the conversation ${conversation.id} exists already. Choose another id, or erase it first`;
       throw fieldError('conflict', 'to', why);

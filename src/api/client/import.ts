@@ -13,6 +13,8 @@ interface ImportInput {
   readonly tenant: string;
   readonly agent: string;
   readonly messages: readonly Message[];
+  readonly owner?: string | undefined;
+  readonly title?: string | undefined;
 }
 
 /** Redis serves no other client while it runs an append, so an append of this size takes less than a second. */
@@ -26,14 +28,14 @@ const MAX_BATCH_CHARACTERS = 2_000_000;
  */
 export async function importConversation(
   client: Pick<TurnfoldClient, 'append'>,
-  { conversation, tenant, agent, messages }: ImportInput,
+  { conversation, tenant, agent, messages, owner, title }: ImportInput,
 ): Promise<void> {
   await eventLoopShare.run(checkWhole(messages));
   let expectedHead = 0;
   for (const batch of splitBatches(messages)) {
     const operation = nameOperation(expectedHead, batch);
     await client
-      .append({ conversation, tenant, agent, messages: batch, expectedHead, operation })
+      .append({ conversation, tenant, agent, messages: batch, expectedHead, operation, owner, title })
       .catch((error: unknown) => {
         throw nameConflict(error, conversation, expectedHead);
       });

@@ -11,8 +11,9 @@ export type {
   ReportedSummary,
 } from '../../compaction/inspection/report.ts';
 export type { AccessKey, KeyState, Scope } from '../../domain/access-key.ts';
-export type { ToolOutput } from '../../domain/agent.ts';
+export type { OutputPart, ToolOutput } from '../../domain/agent.ts';
 export type { Backoff, ConversationState, LeftRange, ListedState, Quarantine } from '../../domain/conversation.ts';
+export type { ConversationAbout } from '../../domain/conversation-about.ts';
 export type {
   ApprovalRefusalCode,
   ConversationEvent,
@@ -68,6 +69,8 @@ export type { AnswerOptions, CallAnswer } from '../contract/call-answers.ts';
 export type { TurnfoldClient } from '../contract/client.ts';
 export type { AgentSnapshot, ContextMethods, ContextView } from '../contract/contexts.ts';
 export type {
+  ConversationChange,
+  ConversationDetails,
   ConversationMethods,
   ConversationPage,
   ConversationsFor,

@@ -1,14 +1,27 @@
 import { z } from 'zod';
 import { CONVERSATION_STATES, type ConversationState } from '../../domain/conversation.ts';
+import {
+  type ConversationAbout,
+  conversationMetadataSchema,
+  ownerSchema,
+  titleSchema,
+} from '../../domain/conversation-about.ts';
 import type { OpenCall } from '../../domain/history.ts';
 import { DEFAULT_TENANT, idSchema, type NamedConversation } from '../../domain/ids.ts';
 import { LEAVE_CAUSES } from '../../domain/message.ts';
-import { SETTLED_STATES, type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from '../../domain/turn.ts';
+import {
+  SETTLED_STATES,
+  type TurnMetadata,
+  type TurnUsage,
+  WAIT_KINDS,
+  type WaitingCall,
+  waitingCallSchema,
+} from '../../domain/turn.ts';
 import type { ListedConversation } from '../../store/listings.ts';
 import type { ServedAgent } from '../../store/presence.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, contextPointSchema, nextSchema, pageFields } from './names.ts';
-import { CONVERSATION, type Operations, unboundedList } from './operation.ts';
+import { CONVERSATION, type Operations, timeSchema, unboundedList, unboundedRecord } from './operation.ts';
 
 export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
   /** Lists conversations in pages, without erased and expired ones. */
@@ -19,14 +32,26 @@ export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
   usage(input?: UsageInput): Promise<TurnUsage>;
   /** Returns the state of a conversation without its messages. */
   describe(conversation: ConversationName): Promise<ConversationView>;
+  /** Changes owner, title or metadata of a conversation. A value of null removes the old one. Other values stay. */
+  updateConversation(conversation: ConversationName, change: ConversationChange): Promise<ConversationDetails>;
   /** Erases all data of a conversation. A repeated call also erases a new conversation under that id. */
   erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
   /** Copies a conversation into a new one, which accepts no turns until the copy is complete. */
   fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
 }
 
+/** `stable`: no conversation changes its place while a caller pages. `newest`: by the time of the last message. */
+const ORDERS = ['stable', 'newest'] as const;
+
 const conversationsQuery = z.strictObject({
   ...pageFields,
+  /** Order of the list (`newest` with `owner`, otherwise `stable`). */
+  order: z
+    .enum(ORDERS)
+    .optional()
+    .describe('stable: by shard and id. newest: by the time of the last message (newest with owner, else stable).'),
+  /** Only conversations of this owner, newest first. */
+  owner: ownerSchema.optional().describe('Only conversations of this owner, newest first.'),
   agent: idSchema.optional().describe('Only conversations of this agent.'),
   /** Only conversations whose id contains this text. Absent: all ids. */
   idContains: z.string().min(1).max(128).optional().describe('Only conversations whose id contains this text.'),
@@ -34,7 +59,7 @@ const conversationsQuery = z.strictObject({
 });
 
 export const conversationsSchema = conversationsQuery.extend({
-  /** Only conversations of this tenant. Absent: all tenants. */
+  /** Only conversations of this tenant. Absent: all tenants, or the default tenant in the order `newest`. */
   tenant: idSchema.optional(),
 });
 
@@ -48,7 +73,7 @@ export type UsageInput = z.input<typeof usageInputSchema>;
 export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
 
 export interface ConversationPage {
-  /** Conversations in a stable order that is not chronological. */
+  /** Conversations in the order of the request. */
   readonly conversations: readonly ListedConversation[];
   /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;
@@ -57,7 +82,7 @@ export interface ConversationPage {
 /** A tool call without a result. If its turn waits for it, the view also has input, hash, deadline and decision. */
 export type OpenCallView = OpenCall & Omit<WaitingCall, 'until'> & Partial<Pick<WaitingCall, 'until'>>;
 
-export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
+export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'>, ConversationAbout {
   /** Oldest first. They belong to the current turn, or to a caller that appends messages without turns. */
   readonly openCalls: readonly OpenCallView[];
 }
@@ -74,6 +99,43 @@ export interface Fork extends NamedConversation {
   readonly head: number;
 }
 
+export const conversationChangeSchema = z
+  .strictObject({
+    owner: ownerSchema
+      .nullable()
+      .optional()
+      .describe('New owner, or null for none. Needs the scope `admin` over HTTP.'),
+    title: titleSchema.nullable().optional().describe('New title, or null for none.'),
+    metadata: conversationMetadataSchema
+      .nullable()
+      .optional()
+      .describe('New names and values instead of the old ones, or null for none. No model reads them.'),
+  })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), 'expected owner, title or metadata');
+
+/** Changes of a conversation. An absent value stays, and null removes the old one. */
+export interface ConversationChange {
+  /** The person or account to whom the conversation belongs, at most 128 characters. */
+  readonly owner?: string | null | undefined;
+  /** Title for lists, at most 200 characters. */
+  readonly title?: string | null | undefined;
+  /** Names and values instead of the old ones, at most 16, of 64 and 512 characters. */
+  readonly metadata?: TurnMetadata | null | undefined;
+}
+
+/** What people say about a conversation, and its agent. */
+export interface ConversationDetails extends NamedConversation, ConversationAbout {
+  readonly agent: string;
+}
+
+const aboutFields = {
+  owner: z.string().optional().describe('The person or account to whom the conversation belongs.'),
+  title: z.string().optional().describe('The title that a caller set, or the first words of the first message.'),
+  metadata: unboundedRecord(z.string()).optional().describe('Names and values that a caller set.'),
+  createdAt: timeSchema,
+  lastAt: timeSchema.describe('Time of the last accepted turn or appended message, in ms since epoch.'),
+};
+
 const conversationPageSchema = z
   .looseObject({
     conversations: unboundedList(
@@ -87,6 +149,7 @@ const conversationPageSchema = z
         waitsFor: z.enum(WAIT_KINDS).optional(),
         lastTurn: z.looseObject({ state: z.enum(SETTLED_STATES), settledAt: z.number() }).optional(),
         isForking: z.literal(true).optional(),
+        ...aboutFields,
       }),
     ),
     next: nextSchema,
@@ -106,6 +169,7 @@ const conversationSchema = z
   .looseObject({
     conversation: idSchema,
     agent: idSchema,
+    ...aboutFields,
     head: z.number().describe('Number of messages in the log.'),
     turns: z.number(),
     openCalls: unboundedList(z.looseObject(waitingCallSchema.partial({ until: true }).shape)),
@@ -119,6 +183,10 @@ const conversationSchema = z
       .describe('Messages of the last 64 turns that left the context when they were settled.'),
   })
   .meta({ id: 'Conversation' });
+
+const detailsSchema = z
+  .looseObject({ conversation: idSchema, agent: idSchema, ...aboutFields })
+  .meta({ id: 'ConversationDetails' });
 
 const agentsSchema = z
   .looseObject({
@@ -141,7 +209,7 @@ export const conversationOperations = {
     method: 'get',
     path: '/v1/conversations',
     scope: 'read',
-    summary: 'List conversations with their states, in pages. The order is stable, but not chronological.',
+    summary: 'List conversations with owners, titles and states, in pages: in a stable order, or newest first.',
     query: conversationsQuery,
     answer: conversationPageSchema,
     tenantless: 'conversations',
@@ -165,9 +233,19 @@ export const conversationOperations = {
     method: 'get',
     path: CONVERSATION,
     scope: 'read',
-    summary: 'Show agent, length, size, open calls and the compaction in progress, without messages.',
+    summary: 'Show owner, title, agent, size, open calls and the compaction in progress, without messages.',
     answer: conversationSchema,
     onlyInBody: 'conversation',
+  },
+  updateConversation: {
+    method: 'post',
+    path: CONVERSATION,
+    scope: 'enqueue',
+    summary:
+      'Change owner, title or metadata of a conversation. null removes a value. The owner needs the scope admin.',
+    body: conversationChangeSchema,
+    answer: detailsSchema,
+    tenantless: 'body',
   },
   erase: {
     method: 'delete',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundedList } from '../../domain/bounded-schemas.ts';
+import { ownerSchema, titleSchema } from '../../domain/conversation-about.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { jsonSchema } from '../../domain/message.ts';
 import { encodeBytes, readParts } from '../../domain/parts.ts';
@@ -89,6 +90,10 @@ export const enqueueSchema = z
       .describe("JSON object of at most 16 KiB for the agent's tools and system prompt. The model never sees it."),
     ...turnOwnFields,
     metadata: metadataSchema.optional().describe('Names and values that are shown with the turn. No model reads them.'),
+    owner: ownerSchema.optional().describe('Owner of a new conversation. A conversation of another owner is refused.'),
+    title: titleSchema
+      .optional()
+      .describe('Title of a new conversation. Absent: the first words of the input. An existing title stays.'),
     delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional().describe('Time until the turn may start, in ms.'),
     priority: z
       .number()
@@ -168,6 +173,10 @@ export interface EnqueueInput extends TurnOwn {
   readonly context?: TurnContext | undefined;
   /** Names and values that are shown with the turn, at most 16, of 64 and 512 characters. No model reads them. */
   readonly metadata?: TurnMetadata | undefined;
+  /** Owner of a new conversation (none). With a conversation of another owner, the call fails with `conflict`. */
+  readonly owner?: string | undefined;
+  /** Title of a new conversation, at most 200 characters (the first words of `input`). An existing title stays. */
+  readonly title?: string | undefined;
   /** Time until the turn may start, in ms (0). */
   readonly delayMs?: number | undefined;
   /** Priority of the conversation in the queue, 1 is first. It counts only if no other turn is queued. */

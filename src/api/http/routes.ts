@@ -96,11 +96,11 @@ const handlers: RouteHandlers = {
     return answerJson({ request, cut, readers, limits, pieces: writeMessages(name.conversation, messages) });
   },
   importConversation: async (call) => {
-    const { agent, messages: given, strict } = call.body;
+    const { agent, messages: given, strict, owner, title } = call.body;
     const { messages, notes } = await eventLoopShare.run(
       readHistoryInSlices({ messages: given }, { isStrict: strict }),
     );
-    await importConversation(call.client, { ...call.name, agent, messages });
+    await importConversation(call.client, { ...call.name, agent, messages, owner, title });
     const { conversation } = call.name;
     const body = { conversation, messages: messages.length, ...(notes.length > 0 && { notes }) };
     return { body, headers: { location: locate(call, conversation) } };

@@ -2,16 +2,16 @@
 -- are queued or run, or if the log has grown since the caller read it.
 -- `expected`: the last seq that the caller knows. `passId` and `passWake` name the pass for the first messages of a
 -- log. Counted lists follow: opened calls, ids of answered calls, messages.
--- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} |
+-- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'other_owner'} | {'forking', 1 if abandoned} | {'busy'} |
 -- {'conflict', head} | {'other_payload'}
--- @args operation, agent, schema, expected, operationMs, passId, passWake, ...
+-- @args operation, agent, schema, expected, operationMs, passId, passWake, ownedBy, title, ...
 -- @include keys
 -- @include create
 -- @include idle-ttl
 -- @include args
 -- @include open-calls
 -- @include operations
-local head = 0
+local head, owner = 0, ownedBy
 local is_gone = redis.call('EXISTS', gone) == 1
 -- Keys that an erase has left are ignored, because the conversation is created again.
 if not is_gone then
@@ -21,13 +21,15 @@ if not is_gone then
     local from, to = string.match(known, '(%d+) (%d+)')
     return { 'known', tonumber(from), tonumber(to) }
   end
-  local refusal = find_refusal(is_gone, agent)
+  local refusal, _, known_owner = find_refusal(is_gone, agent)
   if refusal then return refusal end
+  owner = known_owner or ownedBy
   if redis.call('LLEN', mb) > 0 then return { 'busy' } end
   head = tonumber(redis.call('HGET', c, 'head') or 0)
 end
 if head ~= tonumber(expected) then return { 'conflict', head } end
 create_conversation(is_gone, schema, agent)
+touch_conversation(owner)
 read_conversation()
 move_calls(take_list(), take_list())
 append_messages(ARGV, rest, '-')

@@ -4,7 +4,7 @@
 -- is complete. `ttl`: idle TTL of the source in ms.
 -- Reply: {'copying'|'done', last seq of the copy, plan that the first call stored} | {'exists'} | {'forking', 0} |
 -- {'other_payload'}
--- @args operation, schema, agent, forkAgent, plan, leaseMs, ttl
+-- @args operation, schema, agent, forkAgent, plan, leaseMs, ttl, ownedBy, title
 -- @include keys
 -- @include create
 -- @include idle-ttl
@@ -26,6 +26,7 @@ if known then
   if refusal[2] == 0 then return refusal end
 end
 create_conversation(is_gone or known, schema, forkAgent)
+touch_conversation(ownedBy)
 -- A fork may have no key to list. An index without any name would count as lost, so this name stands for none.
 redis.call('HSET', ix, 'fork:1', '')
 put(record, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)

@@ -102,12 +102,12 @@ export function describeListings(given: Given): void {
     const { store } = given.harness();
     const conversation = { tenant: newTenant(), id: 'c' };
     const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
-    expect(await listConversations({ tenant: conversation.tenant })).toEqual([
+    expect(await listConversations({ tenant: conversation.tenant })).toMatchObject([
       { ...nameConversation(conversation), agent: 'agent', state: 'running', head: 1, turns: 1, mailbox: 1 },
     ]);
     await store.settle(lease, { state: 'completed', answerSeq: inputSeq }, undefined);
     const { settledAt } = (await store.readTurn(conversation, 't1')) ?? {};
-    expect(await listConversations({ tenant: conversation.tenant })).toEqual([
+    expect(await listConversations({ tenant: conversation.tenant })).toMatchObject([
       {
         ...nameConversation(conversation),
         agent: 'agent',

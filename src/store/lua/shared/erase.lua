@@ -4,12 +4,13 @@
 -- @include open-passes
 -- @include index-names
 -- @include packing
+-- @include recent
 local ERASE_GRACE_MS = 5000
 local shard_prefix = string.match(ready, '^(.*)ready$')
 local framed_name = '|' .. tenant .. '|' .. id .. '|'
 
--- Takes up to `size` names out of the index. Returns nil if the index cannot be read, or has only names of another
--- form.
+-- Takes up to `size` names out of the index. Returns nil if the index cannot be read, or has only names of unknown
+-- forms.
 local function take_names(size)
   local names, readable = redis.pcall('HRANDFIELD', ix, size), {}
   if names.err then return nil end
@@ -54,12 +55,13 @@ local function forget_notes()
 end
 
 -- Removes the conversation's own keys, then up to `size` keys of the index. find_loss relies on this order. Returns the
--- number of keys removed so far, and 1 if keys are left, or 2 if the index does not tell which. The entry in `idle`
--- stays meanwhile, so a sweep continues an interrupted erase.
+-- number of keys removed so far, then 1 if keys are left, 2 if the index does not name them. The entry in `idle` stays
+-- meanwhile, so a sweep continues an interrupted erase.
 local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end
   forget_conversation()
+  forget_recent()
   local removed = redis.call('UNLINK', c, log, packs, mb, ver, txt, pass, ev)
   redis.pcall('ZREM', unpacked, unpacked_member)
   unschedule(turn_member)

@@ -1,0 +1,13 @@
+-- What people say about a conversation: owner and title in its record, and metadata in `txt`, because a long value ends
+-- the compact encoding of the record.
+-- @include recent
+local METADATA = 'metadata'
+
+local function about_reply()
+  local schema, agent, fork_agent, owner, title, created =
+    unpack(redis.call('HMGET', c, 'schema', 'agent', 'forkAgent', 'ownedBy', 'title', 'created'))
+  if not schema then return {} end
+  local at, metadata = redis.pcall('ZSCORE', tenant_prefix .. 'recent', id), redis.pcall('HGET', txt, METADATA)
+  return { fork_agent or agent or '', owner or '', title or '', created or '', type(at) == 'string' and at or '',
+    type(metadata) == 'string' and metadata or '' }
+end
