@@ -4,6 +4,7 @@ export {
   defineTool,
   type LoadContext,
   type OnCancel,
+  type OutputPart,
   type SafetyIdentifier,
   type SystemFunction,
   type Tool,

@@ -35,8 +35,23 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
   emit(name: string, data: unknown, key?: string): void;
 }
 
+/**
+ * Text, image or file of a tool's result: `{type: 'text', text}`, `{type: 'image', url}`,
+ * `{type: 'image', data, mediaType}`, `{type: 'image', reference, mediaType}`, and the same with `type: 'file'`. `data`
+ * is base64 or a `Uint8Array`. Parts in the formats of Anthropic and OpenAI are accepted, too.
+ */
+export interface OutputPart {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 export interface ToolOutput {
   readonly content: string;
+  /**
+   * Texts, images and files behind the content (none), together at most 1 MiB as JSON. A model that reads no images
+   * gets a note in place of each.
+   */
+  readonly parts?: readonly OutputPart[];
   /** True: the model sees the result as an error (default false). */
   readonly isError?: boolean;
 }
@@ -61,8 +76,9 @@ export interface Tool<Input = unknown, Context extends TurnContext = TurnContext
   /** Milliseconds that `run` may take (default 600,000). Then the call gets a `timeout` error result. */
   readonly timeoutMs?: number;
   /**
-   * A returned string is the result. A returned object with only `content` and optionally `isError` is a result that
-   * can be an error. Any other object becomes JSON. To return JSON of exactly that shape, serialize it yourself.
+   * A returned string is the result. A returned object with only `content` and optionally `parts` and `isError` is a
+   * result that can hold images or be an error. Any other object becomes JSON. To return JSON of exactly that shape,
+   * serialize it yourself.
    */
   run?(input: Input, context: ToolContext<Context>): Promise<string | object>;
 }

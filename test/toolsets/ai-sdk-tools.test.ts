@@ -96,6 +96,30 @@ describe('aiSdkTools', () => {
       { type: 'content', value: [{ type: 'text', text: 'a' }, { type: 'custom' }] },
       { content: 'a\n(a part of type custom is not shown)' },
     ],
+    [
+      {
+        type: 'content',
+        value: [
+          { type: 'text', text: 'a' },
+          { type: 'image-data', data: 'AAAA', mediaType: 'image/png' },
+          { type: 'media', data: 'BBBB', mediaType: 'image/webp' },
+          { type: 'image-url', url: 'https://a.example/b.png' },
+          { type: 'file', data: { type: 'data', data: 'CCCC' }, mediaType: 'application/pdf', filename: 'c.pdf' },
+          { type: 'file', data: { type: 'text', text: 'd' }, mediaType: 'text/plain' },
+        ],
+      },
+      {
+        content: '',
+        parts: [
+          { type: 'text', text: 'a' },
+          { type: 'image', data: 'AAAA', mediaType: 'image/png' },
+          { type: 'image', data: 'BBBB', mediaType: 'image/webp' },
+          { type: 'image', url: 'https://a.example/b.png' },
+          { type: 'file', data: 'CCCC', mediaType: 'application/pdf', name: 'c.pdf' },
+          { type: 'text', text: 'd' },
+        ],
+      },
+    ],
   ] as const)(
     'an AI SDK tool whose toModelOutput returns %j passes the text of this output to the model',
     async (written, expected) => {

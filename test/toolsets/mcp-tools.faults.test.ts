@@ -36,7 +36,9 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     expect(await runTool(tools, 'files_read', { path: 'a.txt' })).toEqual({ content: 'contents of a.txt' });
     expect(server.calls()).toMatchObject([{ tool: 'files.read', key: 'c1/t1/c2_0' }]);
     expect(await runTool(tools, 'check')).toEqual({ content: '{"isGood":true}' });
-    expect(await runTool(tools, 'picture')).toEqual({ content: 'A picture:\n(a part of type image is not shown)' });
+    expect(await runTool(tools, 'picture')).toEqual({
+      content: 'A picture:\n(an image of type image/png is not shown)',
+    });
   });
 
   it(`an error of an MCP tool over ${kind} becomes an error result for the model`, async () => {

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { ToolOutput } from '../../domain/agent.ts';
+import type { OutputPart, ToolOutput } from '../../domain/agent.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { readResultParts } from '../../domain/result-parts.ts';
 import type { RecordedDecision } from '../../domain/turn.ts';
 import type { AnswerResult, StoredAnswer } from '../../store/turn-answers.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
@@ -47,7 +48,8 @@ export async function readAnswers(
   answers: Readonly<Record<string, CallAnswer>>,
 ): Promise<Map<string, StoredAnswer>> {
   const stored = new Map<string, StoredAnswer>();
-  for (const [call, { hash, by, ...answer }] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
+  for (const [call, { hash, by, ...given }] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
+    const answer = 'approved' in given ? given : readResult(given, `answers.${call}`);
     const json = JSON.stringify(answer);
     checkBytes(json, `answers.${call}`);
     const kind = 'approved' in answer ? 'approval' : 'tools';
@@ -59,12 +61,23 @@ export async function readAnswers(
   return stored;
 }
 
+/** Copies the parts. A worker that found an unreadable part could only give the model an error. */
+function readResult({ parts: given, ...result }: ToolOutput, at: string): ToolOutput {
+  if (given === undefined) return result;
+  const read = readResultParts(given, `${at}.parts`);
+  if (read.status === 'read') return { ...result, parts: read.parts as readonly OutputPart[] };
+  if (read.status === 'refused') throw fieldError('invalid_input', read.field, read.why);
+  const why = 'expected texts, images and files, such as {type: "image", data, mediaType}';
+  throw fieldError('invalid_input', `${at}.parts`, why);
+}
+
 type Answer = z.output<typeof answersSchema>[string];
 
 /** Answers with the same verdict are the same decision, even if a person gives another reason. */
-function readVerdict(answer: Answer): string {
+function readVerdict(answer: ToolOutput | Extract<Answer, { approved: boolean }>): string {
   if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
-  return hashPayload([answer.content, answer.isError === true]);
+  const { content, isError = false, parts } = answer;
+  return hashPayload(parts === undefined ? [content, isError] : [content, isError, parts]);
 }
 
 function describeUnused({ approved, why }: Extract<Answer, { approved: boolean }>): ToolOutput {
@@ -99,7 +112,7 @@ function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
     }
     case 'other_kind': {
       const awaited =
-        refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';
+        refused.for === 'tools' ? 'its result: {content, parts?, isError?}' : 'a decision on it: {approved, why?}';
       return fieldError('invalid_input', field, `turn ${turn} waits for ${awaited}`, { details: { for: refused.for } });
     }
   }

@@ -197,7 +197,15 @@ export class PartAssembler {
     if (role === 'tool') {
       for (const part of this.#notes.takeResult(call, data as readonly ToolData[], this.#step)) this.#add(part);
       const decided = decision !== undefined && { decision: decision as RecordedDecision };
-      this.#add({ type: 'tool-result', step: this.#step, call, content, isError, ...decided });
+      this.#add({
+        type: 'tool-result',
+        step: this.#step,
+        call,
+        content,
+        ...(message.parts && { parts: message.parts }),
+        isError,
+        ...decided,
+      });
     }
     if (role === 'user') this.#add({ type: 'steering', step: this.#step, turn, seq, content });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ToolOutput } from '../../domain/agent.ts';
+import type { OutputPart, ToolOutput } from '../../domain/agent.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
@@ -35,10 +35,23 @@ const namingFields = {
     .regex(/^\P{Cc}*$/u, 'must not have line breaks or other control characters')
     .optional(),
 };
+/** `readResultParts` checks the parts, because a union of schemas would report only that no member matches. */
+const partsSchema = z.custom<OutputPart[]>(Array.isArray).meta({
+  description: 'Texts, images, PDFs and text files behind the content. In JSON, `data` is base64.',
+  override: { type: 'array', minItems: 1, items: { type: 'object', required: ['type'] } },
+});
 const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional(), ...namingFields });
 const answerSchema = z.union(
-  [z.strictObject({ content: z.string(), isError: z.boolean().optional(), ...namingFields }), approvalSchema],
-  { error: 'expected a tool result {content, isError?} or a decision {approved, why?}, with {hash?, by?}' },
+  [
+    z.strictObject({
+      content: z.string(),
+      parts: partsSchema.optional(),
+      isError: z.boolean().optional(),
+      ...namingFields,
+    }),
+    approvalSchema,
+  ],
+  { error: 'expected a tool result {content, parts?, isError?} or a decision {approved, why?}, with {hash?, by?}' },
 );
 
 export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSchema, MAX_CALLS).refine(

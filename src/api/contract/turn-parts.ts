@@ -1,5 +1,5 @@
 import type { ToolData, ToolProgress } from '../../domain/tool-notes.ts';
-import type { TurnView, Waiting } from '../../domain/turn.ts';
+import type { RecordedDecision, TurnView, Waiting } from '../../domain/turn.ts';
 
 export interface Part {
   /** Pass the id of the last handled part as `after` to continue behind it. */
@@ -45,8 +45,12 @@ export interface ResultPart extends StepPart {
   readonly type: 'tool-result';
   readonly call: string;
   readonly content: string;
+  /** Texts, images and files of the result. Then `content` has their texts. */
+  readonly parts?: readonly unknown[];
   /** True if the call failed, was denied or timed out. */
   readonly isError: boolean;
+  /** Decision of a person, or of the deadline, on a call that needed an approval. */
+  readonly decision?: RecordedDecision;
 }
 
 /**

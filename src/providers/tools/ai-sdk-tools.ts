@@ -1,6 +1,6 @@
 import { type Tool as AiSdkTool, asSchema, executeTool, type Schema, type ToolSet } from '@ai-sdk/provider-utils';
 import type { z } from 'zod';
-import type { Tool, ToolContext, ToolOutput } from '../../domain/agent.ts';
+import type { OutputPart, Tool, ToolContext, ToolOutput } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { type InputSchema, inputOfJsonSchema } from './json-schema-input.ts';
 
@@ -100,11 +100,56 @@ function readModelOutput(output: ModelOutput): ToolOutput {
       return { content: writeValue(output.value), isError: true };
     case 'execution-denied':
       return { content: `denied: ${output.reason ?? 'the tool refused the call'}`, isError: true };
-    case 'content':
-      return {
-        content: output.value
-          .map((part) => (part.type === 'text' ? part.text : `(a part of type ${part.type} is not shown)`))
-          .join('\n'),
-      };
+    case 'content': {
+      const parts = output.value.map(readModelPart);
+      if (parts.every(({ type }) => type === 'text')) {
+        return { content: parts.map(({ text }) => String(text)).join('\n') };
+      }
+      return { content: '', parts };
+    }
   }
+}
+
+/** `media` is the form of AI SDK 5. */
+type ModelPart = Extract<ModelOutput, { type: 'content' }>['value'][number] | MediaPart;
+
+interface MediaPart {
+  readonly type: 'media';
+  readonly data: string;
+  readonly mediaType: string;
+}
+
+/** Content of a provider's own file store becomes a note, because the next provider may be another. */
+function readModelPart(part: ModelPart): OutputPart {
+  const note = { type: 'text', text: `(a part of type ${part.type} is not shown)` };
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image-url':
+      return { type: 'image', url: part.url };
+    case 'file-url':
+      return { type: typeOfMedia(part.mediaType), url: part.url };
+    case 'media':
+    case 'image-data':
+    case 'file-data': {
+      const name = 'filename' in part && part.filename !== undefined && { name: part.filename };
+      return { type: typeOfMedia(part.mediaType), data: part.data, mediaType: part.mediaType, ...name };
+    }
+    case 'file': {
+      const { data, mediaType, filename: name } = part;
+      const named = name !== undefined && { name };
+      const type = typeOfMedia(mediaType);
+      if (data.type === 'text') return { type: 'text', text: data.text };
+      if (data.type === 'url') return { type, url: String(data.url), ...named };
+      if (data.type !== 'data') return note;
+      const bytes = data.data instanceof ArrayBuffer ? new Uint8Array(data.data) : data.data;
+      return { type, data: bytes, mediaType, ...named };
+    }
+    default:
+      return note;
+  }
+}
+
+function typeOfMedia(mediaType = ''): 'image' | 'file' {
+  return mediaType.startsWith('image/') ? 'image' : 'file';
 }

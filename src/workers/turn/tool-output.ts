@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import type { ToolOutput } from '../../domain/agent.ts';
+import type { OutputPart, ToolOutput } from '../../domain/agent.ts';
 import { writeBoundedJson } from '../../domain/bounded-json.ts';
 import type { ToolOutcome } from '../../domain/events.ts';
 import { readJsonText, STORED_JSON_BOUNDS } from '../../domain/json-text.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
+import { readResultParts } from '../../domain/result-parts.ts';
 import { readSafely } from '../../domain/thrown.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { hashOf } from '../content-hash.ts';
@@ -17,8 +18,14 @@ export interface ToolAnswer {
 const outputSchema = z.union([
   z.string().transform((content): ToolOutput => ({ content })),
   z
-    .strictObject({ content: z.string(), isError: z.boolean().optional() })
-    .transform(({ content, isError }): ToolOutput => (isError === true ? { content, isError } : { content })),
+    .strictObject({
+      content: z.string(),
+      parts: z.custom<OutputPart[]>(Array.isArray).optional(),
+      isError: z.boolean().optional(),
+    })
+    .transform(({ content, parts, isError }): ToolOutput => {
+      return { content, ...(parts !== undefined && { parts }), ...(isError === true && { isError }) };
+    }),
 ]);
 
 const approvalSchema = z.object({ approved: z.boolean(), why: z.string().optional() });
@@ -36,13 +43,18 @@ export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
 }
 
-/** Reads a result that is text, or `{content, isError?}` without other fields. */
+/** Reads a result that is text, or `{content, parts?, isError?}` without other fields. */
 function readExact(value: unknown): ToolAnswer | undefined {
   // A schema would visit all keys of the object, possibly millions, so this check comes first.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, { at: 'result', code: 'invalid_input' });
   if (!parsed.success) return undefined;
-  return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
+  const { parts: given, ...output } = parsed.data;
+  const outcome = output.isError === true ? 'failed' : 'done';
+  if (given === undefined) return { output, outcome };
+  const read = readResultParts(given, 'result.parts');
+  if (read.status === 'refused') return errorAnswer('invalid_result', `${read.field}: ${read.why}`);
+  return read.status === 'other' ? undefined : { output: { ...output, parts: read.parts as OutputPart[] }, outcome };
 }
 
 /** Writes any other result as JSON, so that no field besides `content` is lost. */
@@ -69,7 +81,7 @@ export function readBroughtOutput(json: string): ToolAnswer {
   if (value === undefined) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
   return (
     readExact(value) ??
-    errorAnswer('invalid_result', 'the result that the caller sent must be text or {content, isError}')
+    errorAnswer('invalid_result', 'the result that the caller sent must be text or {content, parts, isError}')
   );
 }
 
@@ -81,13 +93,13 @@ export function readApproval(json: string): Approval {
 
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
-interface ClippedResult {
+export interface ClippedResult {
   readonly content: string;
   /** The full text. Undefined if nothing was cut, or if the full text is not stored. */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
-interface ClipBounds {
+export interface ClipBounds {
   readonly maxTokens: number;
   /** True if the agent has the recall tool, which reads the full text. Otherwise the full text is not stored. */
   readonly hasRecall: boolean;

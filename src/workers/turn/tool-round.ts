@@ -6,8 +6,9 @@ import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { CallNotes, type OpenNotes } from './call-notes.ts';
+import { clipOutput } from './result-parts.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
-import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
+import { errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
 import { LostTurn, type StepTimeout } from './turn-guard.ts';
 import { countSteps, idempotencyKey, stepOfModelKey, toolKey } from './turn-journal.ts';
 import { failTurn, HANDED_BACK, mustHandBack, type RunFacts, type RunningTurn, type RunState } from './turn-states.ts';
@@ -133,7 +134,7 @@ async function answerCall(run: RunningRound, one: AnswerableCall): Promise<void>
   notes.end();
   const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
   const hasRecall = prepared.recall !== undefined;
-  const { content, whole } = await clipResult(prepared.counter, answer.output.content, { maxTokens, hasRecall });
+  const { content, parts, whole } = await clipOutput(prepared, answer.output, { maxTokens, hasRecall });
   ports.onContent?.({ type: 'tool_answered', ...scope, name, call: call.id, content });
   const isError = answer.output.isError === true;
   const data = notes.values.length > 0 && { data: [...notes.values] };
@@ -142,6 +143,7 @@ async function answerCall(run: RunningRound, one: AnswerableCall): Promise<void>
     role: 'tool',
     content,
     toolCallId: call.id,
+    ...(parts !== undefined && { parts: [...parts] }),
     ...(isError ? { isError } : {}),
     ...data,
     ...decided,

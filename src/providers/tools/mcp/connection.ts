@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { readSafely } from '../../../domain/thrown.ts';
+import type { ToolProgress } from '../../../domain/tool-notes.ts';
 
 /** An MCP server that runs as a process of its own, and communicates over standard input and output. */
 export interface McpCommand {
@@ -61,6 +62,7 @@ interface McpCall {
   readonly arguments: Record<string, unknown>;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
+  onProgress(progress: ToolProgress): void;
 }
 
 /** A connection that opens at its first use, and again after a loss. Owns the client, and the process of a command. */
@@ -82,13 +84,18 @@ export class McpConnection {
   }
 
   /** @throws ServerAway if the server was unreachable or forgot the session */
-  async callTool({ name, arguments: given, idempotencyKey, signal }: McpCall): Promise<CallToolResult> {
+  async callTool({ name, arguments: given, idempotencyKey, signal, onProgress }: McpCall): Promise<CallToolResult> {
     const client = await this.#open().catch((error: unknown) => Promise.reject(new ServerAway(true, error)));
     signal.throwIfAborted();
     try {
       return await client.callTool(
         { name, arguments: given, _meta: { 'turnfold/idempotencyKey': idempotencyKey } },
-        { signal, timeout: NEVER_MS },
+        {
+          signal,
+          timeout: NEVER_MS,
+          onprogress: ({ progress: done, total, message: text }) =>
+            onProgress({ done, ...(total !== undefined && { total }), ...(text !== undefined && { text }) }),
+        },
       );
     } catch (error) {
       const loss = readLoss(error);

@@ -1,6 +1,7 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
-import type { Tool, ToolContext, ToolOutput } from '../../../domain/agent.ts';
+import type { OutputPart, Tool, ToolContext, ToolOutput } from '../../../domain/agent.ts';
 import { isTurnfoldError, TurnfoldError } from '../../../domain/errors.ts';
+import { readResultParts } from '../../../domain/result-parts.ts';
 import { describeThrown } from '../../../domain/thrown.ts';
 import { inputOfJsonSchema } from '../json-schema-input.ts';
 import { McpConnection, type McpServerAddress, ServerAway } from './connection.ts';
@@ -109,10 +110,10 @@ interface CalledTool {
 async function callTool(
   tool: CalledTool,
   input: unknown,
-  { idempotencyKey, signal }: ToolContext,
+  { idempotencyKey, signal, progress }: ToolContext,
 ): Promise<ToolOutput> {
   const { connection, name, isRepeatable, server } = tool;
-  const call = { name, arguments: input as Record<string, unknown>, idempotencyKey, signal };
+  const call = { name, arguments: input as Record<string, unknown>, idempotencyKey, signal, onProgress: progress };
   let away: ServerAway | undefined;
   for (let attempt = 1; attempt <= 2; attempt += 1) {
     try {
@@ -131,22 +132,44 @@ async function callTool(
 }
 
 function readResult({ content, structuredContent, isError }: CallToolResult): ToolOutput {
-  const texts = content.map((block) => {
-    switch (block.type) {
-      case 'text':
-        return block.text;
-      case 'resource':
-        return 'text' in block.resource ? block.resource.text : `(the file ${block.resource.uri} is not shown)`;
-      case 'resource_link':
-        return `${block.name}: ${block.uri}`;
-      default:
-        return `(a part of type ${block.type} is not shown)`;
-    }
-  });
+  const parts = content.map(readBlock);
+  const texts = parts.map((part) => (typeof part === 'string' ? part : ''));
+  const hasMedia = parts.some((part) => typeof part !== 'string');
   // Some servers send only structured content, although the specification asks for text, too.
-  const isOnlyStructured = texts.length === 0 && structuredContent !== undefined;
-  return {
-    content: isOnlyStructured ? JSON.stringify(structuredContent) : texts.join('\n'),
-    ...(isError === true && { isError }),
-  };
+  const isOnlyStructured = parts.length === 0 && structuredContent !== undefined;
+  const given = hasMedia
+    ? { content: '', parts: parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)) }
+    : { content: isOnlyStructured ? JSON.stringify(structuredContent) : texts.join('\n') };
+  return { ...given, ...(isError === true && { isError }) };
+}
+
+/** Returns a text, or an image or file that a model can read. */
+function readBlock(block: CallToolResult['content'][number]): string | OutputPart {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+      return showMedia({ type: 'image', data: block.data, mediaType: block.mimeType }, 'an image');
+    case 'resource': {
+      const { resource } = block;
+      if ('text' in resource) return resource.text;
+      const { uri, blob: data, mimeType: mediaType = 'application/octet-stream' } = resource;
+      const type = mediaType.startsWith('image/') ? 'image' : 'file';
+      return showMedia({ type, data, mediaType, ...(type === 'file' && { name: nameOfUri(uri) }) }, `the file ${uri}`);
+    }
+    case 'resource_link':
+      return `${block.name}: ${block.uri}`;
+    default:
+      return `(a part of type ${block.type} is not shown)`;
+  }
+}
+
+/** An image that no provider can read becomes a note, because the rest of the result still helps the model. */
+function showMedia(part: OutputPart, what: string): string | OutputPart {
+  const read = readResultParts([part], 'content');
+  return read.status === 'read' ? part : `(${what} of type ${String(part['mediaType'])} is not shown)`;
+}
+
+function nameOfUri(uri: string): string {
+  return uri.slice(uri.lastIndexOf('/') + 1) || uri;
 }
