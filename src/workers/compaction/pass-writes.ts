@@ -133,7 +133,7 @@ export async function answerRefusal(
 export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
   if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
-  // If a restore or a turn ended the pass, it did so on purpose, and no lease was lost.
+  // A restore or a turn ended the pass on purpose, so this is no lost lease.
   const { reasons } = run.pass;
   onEvent({ type: 'pass_ended', ...scopeOf(run), outcome: why, strategy: 'none', reasons, sequences: 0 });
 }

@@ -110,7 +110,7 @@ async function tryShadow(
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
 }
 
-/** A live pass continues without a failed summary. Here, that would look like an effect of the shadow policy. */
+/** A live pass continues without a failed summary. Here, the gap would look like an effect of the shadow policy. */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
 };

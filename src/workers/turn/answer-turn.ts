@@ -70,7 +70,7 @@ export async function answerClaimedTurn(
     }
   } catch (error) {
     if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...guard.scope, why: error.why });
-    // The delivery reports the first error. An error of this call has the same cause, or the lease was lost.
+    // The delivery reports the first error. An error of `endBrokenTurn` has the same cause, or the lease was lost.
     else await endBrokenTurn(ports, work, error).catch(() => undefined);
     throw error;
   } finally {

@@ -27,7 +27,7 @@ export interface RunningTurn {
   readonly stream: PieceStream;
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
-  /** Time limit by this process's clock. */
+  /** Time limit. `until` is in ms since epoch, by this process's clock. */
   limit?: { readonly until: number; readonly failed: FailedEnd };
 }
 
