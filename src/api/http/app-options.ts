@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Scope } from '../../domain/access-key.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 import type { TurnfoldClient } from '../client/index.ts';
-import type { AccessOptions } from './access.ts';
+import type { AccessOptions, Admission } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
@@ -61,7 +61,7 @@ export interface ProtocolRoute {
   /** Name of the operation in the OpenAPI document, unique. */
   readonly operation: string;
   /** Method of HTTP. */
-  readonly method: 'get' | 'post';
+  readonly method: 'get' | 'post' | 'delete';
   /** Path with parameters in braces, as in OpenAPI. */
   readonly path: `/${string}`;
   /** Rights that a caller needs, all of them. */
@@ -88,11 +88,13 @@ export interface MountedProtocol {
   readonly routes: readonly ProtocolRoute[];
   /** Writes an error in the form of the protocol. Absent: as problem+json. */
   readonly answerError?: AnswerError;
+  /** Path that belongs to the protocol alone, so that it also writes the errors of unknown paths below it. */
+  readonly base?: `/${string}`;
   /** Answers a request of a caller who has the scopes of the route. */
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }
 
-export interface ServerFacts {
+export interface ServerFacts extends Pick<Admission, 'guard'> {
   /** Sender of the request. */
   readonly caller: Caller;
   /** Ends the connection of the request, if the server can. */

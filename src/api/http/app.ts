@@ -88,11 +88,16 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   for (const protocol of protocols)
     mountProtocol(app, protocol, { ...answering, maxWaitMs: limits.maxWaitMs, onError });
   refuseOtherMethods(app, [...routes, ...protocolRoutes]);
+  const answerError = (context: Context, error: unknown): Response => {
+    const path = context.req.path.slice(basePath.length);
+    const owner = protocols.find(({ base }) => base !== undefined && path.startsWith(`${base}/`));
+    return (owner?.answerError ?? answerProblem)(error, onError);
+  };
   app.notFound((context) => {
     const why = `no route has this path. ${basePath}${DOCUMENT_PATH} lists all routes`;
-    return answerProblem(new HttpProblem('no_route', why, { field: context.req.path }), onError);
+    return answerError(context, new HttpProblem('no_route', why, { field: context.req.path }));
   });
-  app.onError((error) => answerProblem(error, onError));
+  app.onError((error, context) => answerError(context, error));
   return {
     fetch: async (request, connection) => await app.fetch(request, connection),
     document,
@@ -124,11 +129,11 @@ function mountProtocol(
       context.set('operation', operation);
       const request = context.req.raw;
       try {
-        const { caller, readers } = await admit(request, gate, scopes);
+        const admission = await admit(request, gate, scopes);
         // A GET request changes nothing, whatever right its route needs.
         if (method !== 'get') checkReadOnly(gate, scopes);
-        const response = await fetch(request, { ...facts, caller, readers, cut: readCut(context) });
-        response.headers.set(TENANT_HEADER, caller.tenant);
+        const response = await fetch(request, { ...facts, ...admission, cut: readCut(context) });
+        response.headers.set(TENANT_HEADER, admission.caller.tenant);
         return response;
       } catch (error) {
         return answerError(error, onError);
@@ -159,7 +164,7 @@ async function answer(
   context.set('operation', route.operation);
   const request = context.req.raw;
   const needed = [route.onlyReads === undefined ? route.scope : 'read'] as const;
-  const { caller, readers } = await admit(request, gate, needed);
+  const { caller, readers, guard } = await admit(request, gate, needed);
   if (route.method !== 'get') checkReadOnly(gate, needed);
   const params = parseInput(route.params, context.req.param());
   const query = route.query === undefined ? {} : parseQuery(route.query, context.req.query());
@@ -173,7 +178,7 @@ async function answer(
   const { isReadOnly } = gate;
   const cut = readCut(context);
   const parts = { route, caller, readers, isReadOnly, request, cut, query, body, params, param, name };
-  const call: Call = { ...services, ...parts };
+  const call: Call = { ...services, client: guard(services.client), ...parts };
   const handle = async () =>
     await route.handle(call as Call<never, never>).catch((error: unknown) => {
       throw explainReusedKey(request, error);

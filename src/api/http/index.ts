@@ -32,6 +32,8 @@ export { type Authenticate, authenticateByKey, type Caller } from './caller.ts';
 export { type CompactOptions, type CompactServices, compactApp } from './compact/compact-app.ts';
 export type { Connection, StreamLimits } from './event-stream.ts';
 export type { BackendOptions, FrontEndOptions } from './front-end/backend.ts';
+export type { Authorize, ConversationInQuestion } from './guarded-client.ts';
+export { openAiApp } from './openai/openai-app.ts';
 export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
 export { createProtocols, type ProtocolOptions } from './protocols.ts';
 export type { Readers } from './readers.ts';

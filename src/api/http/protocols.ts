@@ -3,9 +3,13 @@ import type { TurnfoldClient } from '../client/index.ts';
 import { agUiRoutes, openAgUi } from './ag-ui/ag-ui-app.ts';
 import { openChat } from './ai-sdk/ai-sdk-app.ts';
 import { aiSdkRoutes } from './ai-sdk/routes.ts';
+import type { WhileWaiting } from './ai-sdk/while-waiting.ts';
 import type { AnswerError, MountedProtocol, ProtocolRoute } from './app-options.ts';
 import { compactRoutes, openCompact } from './compact/compact-app.ts';
 import type { BackendOptions } from './front-end/backend.ts';
+import { answerOpenAiError } from './openai/errors.ts';
+import { openOpenAi } from './openai/openai-app.ts';
+import { OPENAI_BASE, openAiRoutes } from './openai/routes.ts';
 import { answerResponseError } from './responses/response-object.ts';
 import { openResponses } from './responses/responses-app.ts';
 import { responsesRoutes } from './responses/routes.ts';
@@ -15,18 +19,21 @@ export interface ProtocolOptions {
   readonly client: TurnfoldClient;
   /** Agent of new conversations. Absent: only the protocols that need no agent. */
   readonly agent?: string | undefined;
+  /** What happens to a chat message that is sent while calls wait for answers, as in `AiSdkOptions` (`refuse`). */
+  readonly whileWaiting?: WhileWaiting | undefined;
 }
 
 /** Creates the protocols. Each protocol reaches only the tenant of its caller. */
-export function createProtocols({ client, agent }: ProtocolOptions): MountedProtocol[] {
+export function createProtocols({ client, agent, whileWaiting }: ProtocolOptions): MountedProtocol[] {
   const compact = mount(openCompact(), compactRoutes, answerResponseError);
   if (agent === undefined) return [compact];
   const options: BackendOptions = { clientFor: () => client, agent };
   return [
     compact,
-    mount(openChat(options), aiSdkRoutes),
+    mount(openChat({ ...options, ...(whileWaiting && { whileWaiting }) }), aiSdkRoutes),
     mount(openAgUi(options), agUiRoutes),
     mount(openResponses(options), responsesRoutes, answerResponseError),
+    { ...mount(openOpenAi(options), openAiRoutes, answerOpenAiError), base: OPENAI_BASE },
   ];
 }
 

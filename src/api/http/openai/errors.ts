@@ -14,20 +14,32 @@ export const answerOpenAiError: AnswerError = (error, onDefect) => {
   const { problem, headers } = explainError(error, onDefect);
   const { code, detail: message, field: param = null, details } = problem;
   const status = problem.status === 422 ? 400 : problem.status;
-  const type = TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
-  const body = { error: { message, type, param, code: readReason(details) ?? code } };
+  const body = writeErrorBody(status, { message, param, code: readReason(details) ?? code });
   return Response.json(body, { status, headers: { ...headers, ...refuseRetry(status, headers) } });
 };
 
+interface ErrorFields {
+  readonly message: string;
+  readonly param: string | null;
+  readonly code: string;
+}
+
+export function writeErrorBody(status: number, { message, param, code }: ErrorFields): object {
+  const type = TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
+  return { error: { message, type, param, code } };
+}
+
 /** The code that OpenAI has for an error, e.g. `model_not_found`. */
-export function readReason(details: Readonly<Record<string, unknown>> | undefined): string | undefined {
+function readReason(details: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const reason = details?.['reason'];
   return typeof reason === 'string' ? reason : undefined;
 }
 
+export const NO_RETRY = { 'x-should-retry': 'false' };
+
 /** The SDK of OpenAI repeats each 409, unless this header says that a repeated request cannot succeed. */
 function refuseRetry(status: number, headers: Readonly<Record<string, string>>): Record<string, string> {
-  return status === 409 && headers['retry-after'] === undefined ? { 'x-should-retry': 'false' } : {};
+  return status === 409 && headers['retry-after'] === undefined ? NO_RETRY : {};
 }
 
 /** Renames fields of `enqueueTurn` in an error to those of the request. */

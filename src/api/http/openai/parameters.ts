@@ -40,7 +40,8 @@ export function refuseParameters(
       throw refuse(name, 'unknown_parameter', 'turnfold does not know this parameter. Leave it out');
     }
     if (rule === 'any' || rule.some((taken) => isDeepStrictEqual(taken, value))) continue;
-    const taken = rule.length === 0 ? '' : ` Values that are taken: ${rule.map((one) => JSON.stringify(one)).join(', ')}`;
+    const taken =
+      rule.length === 0 ? '' : ` Values that are taken: ${rule.map((one) => JSON.stringify(one)).join(', ')}`;
     throw refuse(name, 'unsupported_value', `the agent has its own setting. Leave the parameter out.${taken}`);
   }
 }

@@ -12,7 +12,10 @@ export interface Answered {
   readonly answers: Readonly<Record<string, CallAnswer>>;
 }
 
-export async function storeAnswers({ client, nameOf }: Backend, { conversation, view, answers }: Answered): Promise<void> {
+export async function storeAnswers(
+  { client, nameOf }: Backend,
+  { conversation, view, answers }: Answered,
+): Promise<void> {
   await client.answer(nameOf(conversation), view.turn, answers);
 }
 

@@ -25,6 +25,8 @@ export interface CreateRequest {
   /** What the request brings for its turn only. */
   readonly own: TurnOwn;
   readonly metadata: TurnMetadata | undefined;
+  /** `reject`: the turn must not run behind another one (`enqueue`). */
+  readonly onBusy?: 'reject';
   readonly echo: ResponseEcho;
 }
 
@@ -56,8 +58,8 @@ export function readCreateRequest(body: unknown): CreateRequest {
   };
 }
 
-export function placeItems(items: readonly RequestItem[]): PlacedItem[] {
-  return items.map((item, index) => ({ item, at: `input[${index}]` }));
+export function placeItems(items: readonly RequestItem[], field = 'input'): PlacedItem[] {
+  return items.map((item, index) => ({ item, at: `${field}[${index}]` }));
 }
 
 /** Message of the user that starts a turn. */
@@ -151,9 +153,16 @@ function readAnswer({ item, at }: PlacedItem): [string, CallAnswer] {
 
 /** Messages for the log. Reasoning is left out, because another model may continue. */
 export function readMessages(history: readonly PlacedItem[]): Message[] {
+  return readPlacedMessages(history).map(({ message }) => message);
+}
+
+/** Messages, each with the path of its first item. */
+export function readPlacedMessages(
+  history: readonly PlacedItem[],
+): { readonly message: Message; readonly at: string }[] {
   const reader = new ItemReader(new HistoryNotes());
   for (const { item, at } of history) if (item.type !== 'reasoning') reader.enter(openOwnItem(item), at);
-  return reader.finish().map(({ message: { raw: _, ...message } }) => message);
+  return reader.finish().map(({ message: { raw: _, ...message }, at }) => ({ message, at }));
 }
 
 /** Items that only this server writes: a summary in the open, and a call by a worker. */
@@ -175,7 +184,9 @@ export function readUserContent(content: RequestItem['content'], at: string): Us
   if (content === undefined || content === null || typeof content === 'string') {
     return { text: content ?? '', parts: [] };
   }
-  const media = content.flatMap((part, index) => (MEDIA.has(part.type) ? [readMedia(part, `${at}.content[${index}]`)] : []));
+  const media = content.flatMap((part, index) =>
+    MEDIA.has(part.type) ? [readMedia(part, `${at}.content[${index}]`)] : [],
+  );
   const texts = content.filter(({ type }) => !MEDIA.has(type));
   return { text: readText(texts, at), parts: media };
 }

@@ -60,11 +60,15 @@ export async function createTurn(
   return { conversation, turn: key, isNewConversation: continued === undefined };
 }
 
-function enqueueFields({ tenant }: Backend, { own, metadata }: CreateRequest): Pick<EnqueueInput, 'tenant' | 'metadata'> {
-  return { tenant, ...own, ...(metadata !== undefined && { metadata }) };
+/** Fields of the turn of a request, besides its names and its message. */
+export function enqueueFields(
+  { tenant }: Backend,
+  { own, metadata, onBusy }: CreateRequest,
+): Omit<EnqueueInput, 'conversation' | 'agent' | 'input'> {
+  return { tenant, ...own, ...(metadata !== undefined && { metadata }), ...(onBusy !== undefined && { onBusy }) };
 }
 
-function checkInput({ input, parts }: UserInput): void {
+export function checkInput({ input, parts }: UserInput): void {
   checkMessageBytes({ role: 'user', content: input, ...(parts && { parts: [...parts] }) }, 'input');
   checkContents({ parts: [...(parts ?? [])] }, 'input');
 }
@@ -74,7 +78,7 @@ function checkInput({ input, parts }: UserInput): void {
  * @returns undefined if that turn is over, or the request asks for something else than the turn. The history then
  * becomes a new conversation, so the model sees what the request says
  */
-async function answerAsker(
+export async function answerAsker(
   backend: Backend,
   request: CreateRequest,
   items: readonly PlacedItem[],

@@ -1,6 +1,7 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
 import { type Mode, PartTable, type PartWriters } from '../front-end/part-table.ts';
+import { writeItemId } from './response-names.ts';
 import {
   type ItemStatus,
   OUTPUT_FORMS,
@@ -13,7 +14,6 @@ import {
   writeMcpCall,
   writeResponse,
 } from './response-object.ts';
-import { writeItemId } from './response-names.ts';
 
 export type ResponseEvent = {
   readonly type: string;

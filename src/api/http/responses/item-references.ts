@@ -1,10 +1,11 @@
 import { fieldError } from '../../../domain/errors.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny } from '../front-end/reads.ts';
+import { NO_TURN, writeLogItems } from '../openai/log-items.ts';
 import type { PlacedItem } from './create-request.ts';
 import { ResponseTable } from './events.ts';
 import type { RequestItem } from './request-schema.ts';
-import { readItemId, type TurnName } from './response-names.ts';
+import { type ItemName, readItemId, type TurnName } from './response-names.ts';
 import type { OutputItem } from './response-object.ts';
 
 /** Reads the items of a turn as its response shows them now. Empty if the turn is no longer kept. */
@@ -20,6 +21,16 @@ export async function readOutput({ client, nameOf }: Backend, name: TurnName): P
   return table.output;
 }
 
+/** Reads the items among which a name is: those of a turn, or those of a message that no turn wrote. */
+export async function readItemsOf(backend: Backend, name: ItemName): Promise<readonly OutputItem[]> {
+  const { conversation, turn, place } = name;
+  if (turn !== NO_TURN) return await readOutput(backend, name);
+  const seq = Number.parseInt(place, 10);
+  if (!Number.isSafeInteger(seq) || seq < 1) return [];
+  const reading = backend.client.log(backend.nameOf(conversation), { after: seq - 1, limit: 1 });
+  return ((await readIfAny(reading)) ?? []).flatMap((entry) => writeLogItems(conversation, entry));
+}
+
 /**
  * Replaces references by their items. A client that lets the server store responses sends only the ids of their items.
  * @param continued conversation that the request goes on with. References to its items need no reading
@@ -31,9 +42,9 @@ export async function resolveReferences(
   continued: string | undefined,
 ): Promise<PlacedItem[]> {
   const outputs = new Map<string, Promise<readonly OutputItem[]>>();
-  const read = (name: TurnName): Promise<readonly OutputItem[]> => {
-    const key = `${name.conversation}~${name.turn}`;
-    const found = outputs.get(key) ?? readOutput(backend, name);
+  const read = (name: ItemName): Promise<readonly OutputItem[]> => {
+    const key = `${name.conversation}~${name.turn}~${name.turn === NO_TURN ? name.place : ''}`;
+    const found = outputs.get(key) ?? readItemsOf(backend, name);
     outputs.set(key, found);
     return found;
   };
@@ -47,7 +58,7 @@ export async function resolveReferences(
 
 async function resolve(
   one: PlacedItem,
-  read: (name: TurnName) => Promise<readonly OutputItem[]>,
+  read: (name: ItemName) => Promise<readonly OutputItem[]>,
   continued: string | undefined,
 ): Promise<PlacedItem[]> {
   const { item: given, at } = one;

@@ -39,7 +39,7 @@ export function writeItemId(prefix: string, { conversation, turn }: TurnName, pl
   return `${prefix}_${conversation}~${turn}~${place}`;
 }
 
-interface ItemName extends TurnName {
+export interface ItemName extends TurnName {
   readonly prefix: string;
   readonly place: string;
 }

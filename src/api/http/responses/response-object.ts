@@ -153,7 +153,10 @@ export function writeApproval(owner: TurnName, call: WaitingCall): OutputItem[] 
   const request = { id, type: 'mcp_approval_request', ...SERVER, name, arguments: input };
   if (decision?.approved === undefined) return [request];
   const { approved: approve } = decision;
-  return [request, { id: writeItemId('mcpa', owner, call.id), type: 'mcp_approval_response', approval_request_id: id, approve }];
+  return [
+    request,
+    { id: writeItemId('mcpa', owner, call.id), type: 'mcp_approval_response', approval_request_id: id, approve },
+  ];
 }
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';

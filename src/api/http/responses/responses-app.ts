@@ -112,14 +112,7 @@ interface OpenResponse extends Required<StreamedResponse> {
   readonly left: AbortSignal;
 }
 
-async function* streamResponse({
-  backend,
-  facts,
-  table,
-  after,
-  left,
-  isErased,
-}: OpenResponse): AsyncGenerator<string> {
+async function* streamResponse({ backend, facts, table, after, left, isErased }: OpenResponse): AsyncGenerator<string> {
   const { client, nameOf } = backend;
   const { conversation, turn } = facts.name;
   const view = await client.result(nameOf(conversation), turn);

@@ -7,8 +7,6 @@ import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { createResponseSchema } from './request-schema.ts';
 import { RESPONSE_STATES } from './response-object.ts';
 
-const RESPONSE = '/v1/responses/{response}';
-
 export const retrieveSchema = z.object({
   stream: z.stringbool().default(false),
   starting_after: z.coerce
@@ -44,35 +42,46 @@ const eventSchema = z
 
 const results = { 'application/json': responseSchema, [EVENT_STREAM]: eventSchema };
 
-export const responsesRoutes: readonly ProtocolRoute[] = [
-  {
-    operation: 'createResponse',
-    method: 'post',
-    path: '/v1/responses',
-    scopes: ['read', 'enqueue', 'answer'],
-    summary: 'Create a response by Open Responses, or answer calls of one.',
-    headers,
-    body: createResponseSchema,
-    results,
-  },
-  {
-    operation: 'retrieveResponse',
-    method: 'get',
-    path: RESPONSE,
-    scopes: ['read'],
-    summary: 'Show a response, or stream it from its start or from an event.',
-    query: retrieveSchema,
-    results,
-  },
-  {
-    operation: 'cancelResponse',
-    method: 'post',
-    path: `${RESPONSE}/cancel`,
-    scopes: ['read', 'enqueue'],
-    summary: 'Cancel a response.',
-    results: { 'application/json': responseSchema },
-  },
-];
+export const responsesRoutes: readonly ProtocolRoute[] = responseRoutes('/v1', '');
+
+/**
+ * @param base path before `/responses`
+ * @param prefix first part of the names of the operations, because each name is unique
+ */
+export function responseRoutes(base: `/${string}`, prefix: string): ProtocolRoute[] {
+  const nameOf = (name: string): string =>
+    prefix === '' ? name : prefix + name.charAt(0).toUpperCase() + name.slice(1);
+  const response = `${base}/responses/{response}` as const;
+  return [
+    {
+      operation: nameOf('createResponse'),
+      method: 'post',
+      path: `${base}/responses`,
+      scopes: ['read', 'enqueue', 'answer'],
+      summary: 'Create a response by Open Responses, or answer calls of one.',
+      headers,
+      body: createResponseSchema,
+      results,
+    },
+    {
+      operation: nameOf('retrieveResponse'),
+      method: 'get',
+      path: response,
+      scopes: ['read'],
+      summary: 'Show a response, or stream it from its start or from an event.',
+      query: retrieveSchema,
+      results,
+    },
+    {
+      operation: nameOf('cancelResponse'),
+      method: 'post',
+      path: `${response}/cancel`,
+      scopes: ['read', 'enqueue'],
+      summary: 'Cancel a response.',
+      results: { 'application/json': responseSchema },
+    },
+  ];
+}
 
 export function readKeyHeader(key: string | undefined): string | undefined {
   return parseInput(headers, { [IDEMPOTENCY_HEADER]: key })[IDEMPOTENCY_HEADER];

@@ -1,0 +1,136 @@
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { boundedList } from '../../../domain/bounded-schemas.ts';
+import { fieldError } from '../../../domain/errors.ts';
+import { idSchema } from '../../../domain/ids.ts';
+import { parseInput } from '../../../domain/parse.ts';
+import { metadataSchema } from '../../../domain/turn.ts';
+import { type Backend, type BackendOptions, openBackend } from '../front-end/backend.ts';
+import { readIfAny } from '../front-end/reads.ts';
+import { readBody } from '../front-end/server-facts.ts';
+import { placeItems, readMessages } from '../responses/create-request.ts';
+import { itemSchema } from '../responses/request-schema.ts';
+import {
+  type ItemList,
+  listConversationItems,
+  pageSchema,
+  readConversationItem,
+  writeList,
+} from './conversation-items.ts';
+import { createConversationId, timeOfConversationId, writeLogItems } from './log-items.ts';
+import { refuse } from './parameters.ts';
+
+/** As many as OpenAI takes in one request. */
+const MAX_NEW_ITEMS = 20;
+
+const itemsSchema = boundedList(itemSchema, MAX_NEW_ITEMS);
+
+export const createConversationSchema = z
+  .looseObject({ items: itemsSchema.nullish(), metadata: metadataSchema.nullish() })
+  .meta({ id: 'CreateConversation', examples: [{ items: [{ type: 'message', role: 'user', content: 'Hello' }] }] });
+
+export const createItemsSchema = z.looseObject({ items: itemsSchema.min(1) }).meta({ id: 'CreateConversationItems' });
+
+export const conversationObjectSchema = z
+  .looseObject({ id: idSchema, object: z.string(), created_at: z.number(), metadata: metadataSchema })
+  .meta({ id: 'ConversationObject' });
+
+function writeConversation(id: string, createdAtMs: number, metadata: Readonly<Record<string, string>> = {}): object {
+  return { id, object: 'conversation', created_at: Math.floor(createdAtMs / 1_000), metadata };
+}
+
+/** Adds the routes of OpenAI's conversations. */
+export function addConversations(app: Hono, options: BackendOptions, base: string): void {
+  const one = `${base}/conversations/:conversation` as const;
+  app.post(`${base}/conversations`, async (context) => {
+    const backend = await openBackend(options, context);
+    const { items, metadata } = parseInput(createConversationSchema, await readBody(context));
+    refuseMetadata(metadata);
+    const now = Date.now();
+    const id = createConversationId(now);
+    if (items && items.length > 0) await addItems(backend, id, items);
+    return context.json(writeConversation(id, now));
+  });
+  app.get(one, async (context) => {
+    const backend = await openBackend(options, context);
+    return context.json(await readConversation(backend, readId(context.req.param('conversation'))));
+  });
+  app.post(one, async (context) => {
+    const backend = await openBackend(options, context);
+    const { metadata } = parseInput(createConversationSchema.pick({ metadata: true }), await readBody(context));
+    const read = await readConversation(backend, readId(context.req.param('conversation')));
+    refuseMetadata(metadata);
+    return context.json(read);
+  });
+  app.delete(one, async (context) => {
+    const backend = await openBackend(options, context);
+    const id = readId(context.req.param('conversation'));
+    await readConversation(backend, id);
+    await backend.client.erase(backend.nameOf(id));
+    return context.json({ id, object: 'conversation.deleted', deleted: true });
+  });
+  app.get(`${one}/items`, async (context) => {
+    const backend = await openBackend(options, context);
+    const id = readId(context.req.param('conversation'));
+    return context.json(await listItems(backend, id, context.req.query()));
+  });
+  app.post(`${one}/items`, async (context) => {
+    const backend = await openBackend(options, context);
+    const id = readId(context.req.param('conversation'));
+    const { items } = parseInput(createItemsSchema, await readBody(context));
+    return context.json(await addItems(backend, id, items));
+  });
+  app.get(`${one}/items/:item`, async (context) => {
+    const backend = await openBackend(options, context);
+    const id = readId(context.req.param('conversation'));
+    return context.json(await readConversationItem(backend, id, context.req.param('item')));
+  });
+  app.delete(`${one}/items/:item`, async () => {
+    const why =
+      'the log of a conversation keeps its items. Erase the conversation, or restore an earlier version of it';
+    throw fieldError('conflict', 'item_id', why, { details: { reason: 'unsupported_operation' } });
+  });
+}
+
+function readId(given: string): string {
+  const read = idSchema.safeParse(given);
+  if (read.success) return read.data;
+  throw fieldError('not_found', 'conversation_id', 'no conversation has this id');
+}
+
+/** A conversation has a place for metadata only once it is stored. */
+function refuseMetadata(metadata: Readonly<Record<string, string>> | null | undefined): void {
+  if (metadata === undefined || metadata === null || Object.keys(metadata).length === 0) return;
+  throw refuse('metadata', 'unsupported_parameter', 'send metadata with a response. Conversations have none here');
+}
+
+/** A conversation without items is not stored, so its id is all that the server knows. */
+async function readConversation({ client, nameOf }: Backend, id: string): Promise<object> {
+  const known = await readIfAny(client.describe(nameOf(id)));
+  const createdAt = timeOfConversationId(id);
+  if (known === undefined && createdAt === undefined) {
+    throw fieldError('not_found', 'conversation_id', 'no conversation has this id');
+  }
+  const [first] = known === undefined ? [] : await client.log(nameOf(id), { limit: 1 });
+  return writeConversation(id, createdAt ?? first?.at ?? 0);
+}
+
+async function listItems(backend: Backend, id: string, query: Record<string, string>): Promise<ItemList> {
+  const listed = await listConversationItems(backend, id, parseInput(pageSchema, query));
+  if (listed !== undefined) return listed;
+  await readConversation(backend, id);
+  return writeList([]);
+}
+
+async function addItems(
+  { client, tenant, agent: usual, nameOf }: Backend,
+  conversation: string,
+  items: z.output<typeof itemsSchema>,
+): Promise<ItemList> {
+  const known = await readIfAny(client.describe(nameOf(conversation)));
+  const messages = readMessages(placeItems(items, 'items'));
+  if (messages.length === 0) return writeList([]);
+  const { from, to } = await client.append({ conversation, tenant, agent: known?.agent ?? usual, messages });
+  const added = await client.log(nameOf(conversation), { after: from - 1, limit: to - from + 1 });
+  return writeList(added.flatMap((entry) => writeLogItems(conversation, entry)));
+}

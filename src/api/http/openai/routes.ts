@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { idSchema } from '../../../domain/ids.ts';
+import type { ProtocolRoute } from '../app-options.ts';
+import { EVENT_STREAM } from '../event-stream.ts';
+import { inputTokensSchema } from '../responses/request-schema.ts';
+import { responseRoutes } from '../responses/routes.ts';
+import { chatHeaders, chatSchema } from './chat-request.ts';
+import { pageSchema } from './conversation-items.ts';
+import { conversationObjectSchema, createConversationSchema, createItemsSchema } from './conversations.ts';
+
+/** Path that a client of OpenAI takes as its base URL. */
+export const OPENAI_BASE = '/openai/v1';
+
+const CONVERSATION = `${OPENAI_BASE}/conversations/{conversation}` as const;
+const ITEM = `${CONVERSATION}/items/{item}` as const;
+const RESPONSE = `${OPENAI_BASE}/responses/{response}` as const;
+
+const modelSchema = z
+  .looseObject({ id: idSchema, object: z.literal('model'), created: z.number(), owned_by: z.string() })
+  .meta({ id: 'ModelObject', description: 'An agent, in the form of a model of OpenAI.' });
+
+const itemSchema = z.looseObject({ id: z.string(), type: z.string() });
+
+const listSchema = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(itemSchema),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'ItemList' });
+
+const deletedSchema = z
+  .looseObject({ id: z.string(), object: z.string(), deleted: z.literal(true) })
+  .meta({ id: 'DeletedObject' });
+
+const completionSchema = z
+  .looseObject({
+    id: z.string(),
+    object: z.string(),
+    created: z.number(),
+    model: idSchema,
+    choices: z.array(z.looseObject({ index: z.number(), finish_reason: z.string().nullable() })),
+  })
+  .meta({ id: 'ChatCompletion' });
+
+const json = (schema: z.ZodType): ProtocolRoute['results'] => ({ 'application/json': schema });
+
+const conversationRoutes: readonly ProtocolRoute[] = [
+  {
+    operation: 'openAiCreateConversation',
+    method: 'post',
+    path: `${OPENAI_BASE}/conversations`,
+    scopes: ['read', 'enqueue'],
+    summary: 'Create a conversation, empty or with items.',
+    body: createConversationSchema,
+    results: json(conversationObjectSchema),
+  },
+  {
+    operation: 'openAiRetrieveConversation',
+    method: 'get',
+    path: CONVERSATION,
+    scopes: ['read'],
+    summary: 'Show a conversation without its items.',
+    results: json(conversationObjectSchema),
+  },
+  {
+    operation: 'openAiUpdateConversation',
+    method: 'post',
+    path: CONVERSATION,
+    scopes: ['read', 'enqueue'],
+    summary: 'Change the metadata of a conversation.',
+    body: createConversationSchema.pick({ metadata: true }).meta({ id: 'UpdateConversationObject' }),
+    results: json(conversationObjectSchema),
+  },
+  {
+    operation: 'openAiDeleteConversation',
+    method: 'delete',
+    path: CONVERSATION,
+    scopes: ['admin'],
+    summary: 'Erase a conversation with its responses.',
+    results: json(deletedSchema),
+  },
+  {
+    operation: 'openAiListItems',
+    method: 'get',
+    path: `${CONVERSATION}/items`,
+    scopes: ['read'],
+    summary: 'List the items of a conversation in pages.',
+    query: pageSchema,
+    results: json(listSchema),
+  },
+  {
+    operation: 'openAiCreateItems',
+    method: 'post',
+    path: `${CONVERSATION}/items`,
+    scopes: ['read', 'enqueue'],
+    summary: 'Append items to a conversation without a response.',
+    body: createItemsSchema,
+    results: json(listSchema),
+  },
+  {
+    operation: 'openAiRetrieveItem',
+    method: 'get',
+    path: ITEM,
+    scopes: ['read'],
+    summary: 'Show an item of a conversation.',
+    results: json(itemSchema),
+  },
+  {
+    operation: 'openAiDeleteItem',
+    method: 'delete',
+    path: ITEM,
+    scopes: ['admin'],
+    summary: 'Refused, because the log of a conversation keeps its items.',
+    results: json(conversationObjectSchema),
+  },
+];
+
+export const openAiRoutes: readonly ProtocolRoute[] = [
+  {
+    operation: 'openAiCountInputTokens',
+    method: 'post',
+    path: `${OPENAI_BASE}/responses/input_tokens`,
+    scopes: ['read'],
+    summary: 'Estimate the tokens of a request.',
+    body: inputTokensSchema,
+    results: json(z.looseObject({ object: z.string(), input_tokens: z.number() }).meta({ id: 'InputTokens' })),
+  },
+  ...responseRoutes(OPENAI_BASE, 'openAi'),
+  {
+    operation: 'openAiDeleteResponse',
+    method: 'delete',
+    path: RESPONSE,
+    scopes: ['admin'],
+    summary: 'Erase a response that is alone in its conversation.',
+    results: json(deletedSchema),
+  },
+  {
+    operation: 'openAiListInputItems',
+    method: 'get',
+    path: `${RESPONSE}/input_items`,
+    scopes: ['read'],
+    summary: 'List the messages that began a response.',
+    query: pageSchema,
+    results: json(listSchema),
+  },
+  ...conversationRoutes,
+  {
+    operation: 'openAiCreateChatCompletion',
+    method: 'post',
+    path: `${OPENAI_BASE}/chat/completions`,
+    scopes: ['read', 'enqueue', 'answer'],
+    summary: 'Answer a chat that the caller keeps, whole or as a stream.',
+    headers: chatHeaders,
+    body: chatSchema,
+    results: { 'application/json': completionSchema, [EVENT_STREAM]: completionSchema },
+  },
+  {
+    operation: 'openAiListModels',
+    method: 'get',
+    path: `${OPENAI_BASE}/models`,
+    scopes: ['read'],
+    summary: 'List the agents of running workers, in the form of models.',
+    results: json(z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) }).meta({ id: 'ModelList' })),
+  },
+  {
+    operation: 'openAiRetrieveModel',
+    method: 'get',
+    path: `${OPENAI_BASE}/models/{model}`,
+    scopes: ['read'],
+    summary: 'Show an agent in the form of a model.',
+    results: json(modelSchema),
+  },
+];
