@@ -42,7 +42,7 @@ export interface StepOutcome {
   readonly answeredVersion?: number;
   /** Tokens of the request by our own count, stored with the turn. */
   readonly requestTokens?: number;
-  /** How the answer ended, if it is incomplete. It is then the first of `messages`. */
+  /** How the answer ended, if the answer is incomplete. That answer is then the first of `messages`. */
   readonly end?: AnswerEnd;
 }
 
@@ -134,4 +134,15 @@ export async function readSystem(
 ): Promise<string | undefined> {
   const kept = await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), SYSTEM));
   return typeof kept === 'string' ? kept.slice(kept.indexOf('\n') + 1) : undefined;
+}
+
+/** Reads what the first open turn brings. Without a script, because a pass that misses it only gets a larger budget. */
+export async function readOwn(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+): Promise<string | undefined> {
+  const turn = await callStore(() => redis.lindex(keyspace.key(conversation, 'mb'), 0));
+  if (turn === null) return undefined;
+  return (await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), `o:${turn}`))) ?? undefined;
 }
