@@ -83,7 +83,7 @@ export class ChatRequests {
     if (body !== undefined) sent.set('content-type', 'application/json');
     const pairs = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) if (value !== undefined) pairs.set(name, String(value));
-    const search = pairs.size === 0 ? '' : `?${pairs}`;
+    const search = pairs.size === 0 ? '' : `?${pairs.toString()}`;
     const send = this.#options.fetch ?? globalThis.fetch;
     return await send(`${api.replace(/\/$/, '')}${path}${search}`, {
       method,

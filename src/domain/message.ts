@@ -33,6 +33,15 @@ const partsSchema = z
 /** Maximum calls of a message. Each result rewrites the list of open calls in Redis: 16 s in total for 4,000 calls. */
 export const MAX_CALLS = 1_000;
 
+export const decisionSchema = z.object({
+  /** True if the call was approved, false if denied. Absent for a delivered result. */
+  approved: z.boolean().optional(),
+  /** In ms since epoch, by the clock of Redis. */
+  at: z.number(),
+  /** Person who decided, as named by the caller of `answer`. */
+  by: z.string().optional(),
+});
+
 export const messageSchema = z.object({
   /** `summary` stands for compacted messages. */
   role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
@@ -49,6 +58,8 @@ export const messageSchema = z.object({
     z.object({ name: z.string().min(1), key: z.string().min(1).optional(), data: jsonSchema }),
     NOTE_LIMITS.values,
   ).optional(),
+  /** In a tool result: decision of a person, or of the deadline, on a call that needed an approval. */
+  decision: decisionSchema.optional(),
   /** Compaction should remove this message before others. */
   droppable: z.boolean().optional(),
   /** Compaction must never remove this message or its tool round. */

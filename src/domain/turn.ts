@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import type { ErrorCode } from './errors.ts';
 import type { TraceParent } from './ids.ts';
-import { MAX_CALLS } from './message.ts';
+import { decisionSchema, MAX_CALLS } from './message.ts';
 
 export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
 export type TurnState = (typeof TURN_STATES)[number];
@@ -54,16 +54,7 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
   return ANSWER_KINDS.some((answered) => answered === kind);
 }
 
-const recordedDecisionSchema = z.object({
-  /** True if a person approved the call, false if denied. Absent for a delivered result. */
-  approved: z.boolean().optional(),
-  /** In ms since epoch, by the clock of Redis. */
-  at: z.number(),
-  /** Person who decided, as named by the caller of `answer`. */
-  by: z.string().optional(),
-});
-
-export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
+export type RecordedDecision = z.infer<typeof decisionSchema>;
 
 /** @param verdict recorded verdict of the answer: `approved`, `denied`, or the hash of a delivered result */
 export function describeDecision(verdict: string, at: number, by = ''): RecordedDecision {
@@ -86,7 +77,7 @@ export const waitingCallSchema = z.object({
    */
   hash: z.string().optional(),
   /** Absent while the call has no answer. */
-  decision: recordedDecisionSchema.optional(),
+  decision: decisionSchema.optional(),
   /** Deadline in ms since epoch, by the clock of Redis. Then the result is `timeout`, or `denied` for an approval. */
   until: z.number(),
 });

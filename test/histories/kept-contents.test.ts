@@ -1,7 +1,7 @@
 /** Texts, calls and ids that stand in unusual places of foreign messages are kept, noted or refused. */
 import { describe, expect, it, test } from 'vitest';
 import { readMessageText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
-import { readUserText } from '../../src/api/http/ai-sdk/chat-request.ts';
+import { readUserInput } from '../../src/api/http/ai-sdk/chat-request.ts';
 import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
 import { readUserContent } from '../../src/api/http/responses/create-request.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
@@ -132,7 +132,7 @@ describe('a user message with several text parts in a request over HTTP', () => 
       () =>
         readCompactRequest({ model: 'structural', input: [{ type: 'message', role: 'user', content }] }).userRequest,
     ],
-    ['AI SDK', () => readUserText({ id: 'm', role: 'user', parts: content })],
+    ['AI SDK', () => readUserInput({ id: 'm', role: 'user', parts: content })],
   ])('the text parts of a user message are joined with a line break in the protocol %s', (_door, readMessageText) => {
     expect(readMessageText()).toBe('First.\nSecond.');
   });

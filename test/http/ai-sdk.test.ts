@@ -199,8 +199,12 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     gate.open();
     expect({ errors, texts: textsOf(chat.lastMessage) }).toEqual({ errors: [], texts: ['One '] });
     const shown = (await readHistory(id)).at(-1);
-    expect([shown?.id, textsOf(shown), shown?.metadata]).toEqual([chat.lastMessage?.id, ['One '], { stopped: true }]);
-    expect(chat.lastMessage?.metadata).toEqual({ stopped: true });
+    expect([shown?.id, textsOf(shown), shown?.metadata]).toEqual([
+      chat.lastMessage?.id,
+      ['One '],
+      { stopped: true, canceled: true, acceptedAt: expect.any(Number), settledAt: expect.any(Number) },
+    ]);
+    expect(chat.lastMessage?.metadata).toEqual(shown?.metadata);
     expect(await answersOf(id, chat.lastMessage?.id)).toEqual(['One ']);
     await chat.sendMessage({ text: 'go on' });
     expect(textsOf(chat.lastMessage)).toEqual(['heard go on after 2 messages']);

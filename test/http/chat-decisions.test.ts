@@ -16,7 +16,13 @@ beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
   server = await serveApp(
-    aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide', replayMs: WAIT_MS }),
+    aiSdkApp({
+      authenticate: 'none',
+      clientFor: () => fixture.client,
+      agent: 'guide',
+      replayMs: WAIT_MS,
+      whileWaiting: 'enqueue',
+    }),
   );
 });
 afterAll(async () => {

@@ -67,8 +67,10 @@ test('the history of a chat keeps a message that the provider refused, although 
   const shown = await readMessages({ nameOf: (id) => id, client }, conversation);
   expect(shown.map(({ id, parts }) => [id, parts.at(-1)?.['text']])).toEqual([
     ['m1', 'bad'],
+    ['m1.1', undefined],
     ['m2', 'good'],
     ['m2.1', 'fine'],
   ]);
+  expect(shown[1]?.metadata?.failed).toMatchObject({ code: 'model_failed' });
   expect((await client.context(conversation)).items.map(({ message }) => message.content)).toEqual(['good', 'fine']);
 });

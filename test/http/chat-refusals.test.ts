@@ -20,8 +20,12 @@ beforeAll(async () => {
   fixture = await openFixture();
   await fixture.startWorkers([createFrontEndAgent()]);
   const client = withReadNotice(withOutages(fixture, outages), looked.resolve);
-  server = await serveApp(aiSdkApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
-  otherServer = await serveApp(aiSdkApp({ authenticate: 'none', clientFor: () => client, agent: 'other' }));
+  server = await serveApp(
+    aiSdkApp({ authenticate: 'none', clientFor: () => client, agent: 'guide', whileWaiting: 'enqueue' }),
+  );
+  otherServer = await serveApp(
+    aiSdkApp({ authenticate: 'none', clientFor: () => client, agent: 'other', whileWaiting: 'enqueue' }),
+  );
 });
 afterAll(async () => {
   await server.close();

@@ -10,6 +10,7 @@ const REQUEST_CODES: ReadonlyMap<string, ErrorCode> = new Map(
     method_not_allowed: 'invalid_config',
     unsupported_media_type: 'invalid_config',
     not_offered: 'invalid_config',
+    waiting: 'conflict',
     key_reused: 'conflict',
     body_too_large: 'message_too_large',
     headers_too_large: 'invalid_input',

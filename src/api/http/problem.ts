@@ -13,6 +13,8 @@ export const HTTP_CODES = {
   request_timeout: 408,
   body_too_large: 413,
   unsupported_media_type: 415,
+  /** A chat has calls that wait for answers, so its next message was refused. `details` has the calls. */
+  waiting: 409,
   key_reused: 422,
   /** The server serves as many streams and waiting requests as its limit allows. Try again after `Retry-After`. */
   too_many_readers: 429,
@@ -33,6 +35,8 @@ export interface ProblemContext {
   readonly retryAfter?: number;
   /** Headers of the answer. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Figures and ids that explain the error. */
+  readonly details?: Problem['details'];
 }
 
 export class HttpProblem extends Error {
@@ -117,8 +121,13 @@ interface ExplainedError {
 
 export function explainError(error: unknown, onDefect: (error: unknown) => void): ExplainedError {
   if (error instanceof HttpProblem) {
-    const { field, retryAfter, headers } = error.context;
-    const problem = describeProblem(HTTP_CODES[error.code], { code: error.code, detail: error.message, field });
+    const { field, retryAfter, headers, details } = error.context;
+    const problem = describeProblem(HTTP_CODES[error.code], {
+      code: error.code,
+      detail: error.message,
+      field,
+      details,
+    });
     return { problem, headers: { ...headers, ...retryHeader(retryAfter) } };
   }
   if (!isTurnfoldError(error)) {
@@ -126,11 +135,12 @@ export function explainError(error: unknown, onDefect: (error: unknown) => void)
     const detail = 'The server failed. Its log has the details.';
     return { problem: describeProblem(HTTP_CODES.defect, { code: 'defect', detail }), headers: {} };
   }
-  const { code, message: detail, field, details } = error;
-  const status = STATUSES[code] ?? HTTP_CODES.defect;
+  const { message: detail, field, details } = error;
+  const code = error.code === 'access_denied' ? 'forbidden' : error.code;
+  const status = code === 'forbidden' ? HTTP_CODES.forbidden : (STATUSES[code] ?? HTTP_CODES.defect);
   if (status === HTTP_CODES.defect) onDefect(error);
   const problem = describeProblem(status, { code, detail, field, details });
-  return { problem, headers: retryHeader(RETRY_AFTER[code]) };
+  return { problem, headers: retryHeader(RETRY_AFTER[error.code]) };
 }
 
 interface ProblemParts {

@@ -9,6 +9,7 @@ import {
   type CallToWaitFor,
   isAnswerKind,
   type RecordedCall,
+  type RecordedDecision,
   type StepRecord,
   TURN_LIMITS,
   type WaitingCall,
@@ -21,9 +22,16 @@ import { toolKey } from './turn-journal.ts';
 export type RunnableTool = Tool & Required<Pick<Tool, 'run'>>;
 
 export type CallDecision =
-  | ({ readonly kind: 'answer' } & ToolAnswer)
-  | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
+  | ({ readonly kind: 'answer' } & ToolAnswer & DecidedByPerson)
+  | ({ readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown } & DecidedByPerson)
   | { readonly kind: 'wait'; readonly for: AnswerKind; readonly call: CallToWaitFor };
+
+type AnsweredCall = Exclude<CallDecision, { kind: 'wait' }>;
+
+/** Present for a call that needed an approval. A deadline denies a call, too. */
+interface DecidedByPerson {
+  readonly approval?: RecordedDecision;
+}
 
 /** The wait of a tool call. Its recorded kind decides how it ends, whatever the tool's definition is now (I20). */
 interface CallWait {
@@ -78,14 +86,16 @@ function decideApproval({ call }: CallWait, facts: CallFacts): CallDecision {
   const decided = facts.answers.get(call.id);
   if (decided === undefined) {
     if (call.until > facts.claimedAt) return waitOn('approval', call, facts);
-    return answerError('denied', 'the call was not approved before the deadline');
+    const late = answerError('denied', 'the call was not approved before the deadline');
+    return { ...late, approval: { approved: false, at: call.until } };
   }
   const { approved, why } = readApproval(decided);
-  return approved ? runApproved(call, facts) : answerError('denied', why ?? 'the call was not approved');
+  const decision = approved ? runApproved(call, facts) : answerError('denied', why ?? 'the call was not approved');
+  return call.decision === undefined ? decision : { ...decision, approval: call.decision };
 }
 
 /** Decides an approved call. A deployment may have removed the tool or its `run` since. */
-function runApproved(call: WaitingCall, facts: CallFacts): CallDecision {
+function runApproved(call: WaitingCall, facts: CallFacts): AnsweredCall {
   const tool = findTool(call.name, facts);
   const canRun = tool !== undefined && isRunnable(tool);
   if (isStarted(call.id, facts) && (!canRun || tool.retry === 'never')) return UNKNOWN_OUTCOME;
@@ -134,7 +144,7 @@ function isRunnable(tool: Tool): tool is RunnableTool {
   return tool.run !== undefined;
 }
 
-function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
+function answerError(...error: Parameters<typeof errorAnswer>): AnsweredCall {
   return { kind: 'answer', ...errorAnswer(...error) };
 }
 

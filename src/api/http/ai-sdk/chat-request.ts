@@ -6,14 +6,17 @@ import { MAX_MESSAGE_BYTES } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import { joinPartTexts } from '../../../domain/parts.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
-import type { CallAnswer } from '../../client/index.ts';
+import type { CallAnswer, InputPart } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
+import { type ChunkPosition, readChunkPosition } from './chunk-position.ts';
 import type { KnownParts } from './chunks.ts';
+import type { ChatInput } from './turn-names.ts';
 
 /** A page sends its whole conversation, of which only the new messages are read. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 10_000;
+const FILE_URL = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+[^,]*;base64,)/;
 
 const partSchema = z.looseObject({
   type: z.string(),
@@ -24,12 +27,15 @@ const partSchema = z.looseObject({
   state: z.string().optional(),
   output: z.unknown().optional(),
   errorText: z.string().optional(),
+  url: z.string().optional(),
+  mediaType: z.string().optional(),
+  filename: z.string().optional(),
   approval: z
     .looseObject({ id: z.string().optional(), approved: z.boolean().optional(), reason: z.string().optional() })
     .optional(),
 });
 
-const messageSchema = z.looseObject({
+export const messageSchema = z.looseObject({
   id: idSchema,
   role: z.enum(['system', 'user', 'assistant']),
   parts: boundedList(partSchema, MAX_PARTS),
@@ -61,6 +67,11 @@ export const chatRequestSchema = z
     messages: messagesSchema,
     trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
     messageId: idSchema.optional().describe('Message that is edited, answered or regenerated.'),
+    after: z
+      .string()
+      .max(4_000)
+      .optional()
+      .describe('Id of the last event of a stream that broke off. The same request then goes on behind this event.'),
   })
   .meta({ id: 'ChatRequest', examples: EXAMPLES });
 
@@ -75,12 +86,15 @@ export interface ChatRequest {
   readonly message: PageMessage;
   /** Other user messages behind the last answer, oldest first. Each is a turn of its own. */
   readonly others: readonly PageMessage[];
+  /** Place from which the stream of an earlier request goes on. */
+  readonly after: ChunkPosition | undefined;
   /** Finds the answer of a turn among the messages. Throws invalid_input if the message is invalid. */
   readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 
 export function readChatRequest(body: unknown): ChatRequest {
-  const { id, trigger, messageId, messages } = parseInput(chatRequestSchema, body);
+  const { id, trigger, messageId, messages, after: place } = parseInput(chatRequestSchema, body);
+  const after = place === undefined ? undefined : readChunkPosition(place, 'after');
   // In AI SDK 6 and 7, a page may answer calls of an earlier message than the last one.
   const named = messages.findLastIndex((message) => readField(message, 'id') === messageId);
   if (messageId !== undefined && named === -1 && trigger === 'submit-message') {
@@ -98,7 +112,7 @@ export function readChatRequest(body: unknown): ChatRequest {
     return at === -1 ? undefined : read(at);
   };
   const message = read(index);
-  return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
+  return { id, trigger, messageId, message, others: readOthers(messages, index), after, findAnswer };
 }
 
 /** Reads the user messages directly before the sent message. An invalid one was refused when it was sent. */
@@ -112,19 +126,27 @@ function readOthers(messages: readonly unknown[], index: number): PageMessage[] 
   });
 }
 
-export function readUserText(message: PageMessage): string {
+export function readUserInput(message: PageMessage): ChatInput {
   const why = explainUnreadable(message);
   if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
   const text = joinText(message);
   checkMessageBytes({ role: 'user', content: text }, 'messages');
-  return text;
+  const parts = message.parts.flatMap((part) => (part.type === 'file' ? [readFile(part)] : []));
+  return { text, ...(parts.length > 0 && { parts }) };
+}
+
+function readFile({ url = '', mediaType = '', filename }: Part): InputPart {
+  const type = mediaType.startsWith('image/') ? 'image' : 'file';
+  return { type, url, mediaType, ...(filename !== undefined && { name: filename }) };
 }
 
 function explainUnreadable(message: PageMessage): string | undefined {
   const { role, parts } = message;
   if (role !== 'user') return 'expected a user message at the end';
-  const other = parts.find(({ type }) => type !== 'text' && !type.startsWith('data-'));
-  if (other !== undefined) return `a user message may have text parts only, and got "${other.type}"`;
+  const other = parts.find(({ type }) => type !== 'text' && type !== 'file' && !type.startsWith('data-'));
+  if (other !== undefined) return `a user message may have text and files only, and got "${other.type}"`;
+  const foreign = parts.find(({ type, url = '' }) => type === 'file' && !FILE_URL.test(url));
+  if (foreign !== undefined) return 'a file has an address that begins with https:, http: or data: with base64';
   return joinText(message) === '' ? 'the user message has no text' : undefined;
 }
 

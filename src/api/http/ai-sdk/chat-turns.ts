@@ -12,27 +12,59 @@ import {
   type PageMessage,
   readMessageAnswers,
   readNamedDecisions,
-  readUserText,
+  readUserInput,
 } from './chat-request.ts';
-import { beginTurn, type ChatPlan, type ChatTurn, findLastAttempt, nameTurn, splitTurnName } from './turn-names.ts';
+import type { ChunkPosition } from './chunk-position.ts';
+import {
+  beginTurn,
+  type ChatInput,
+  type ChatPlan,
+  findLastAttempt,
+  nameTurn,
+  type StreamedTurn,
+  splitTurnName,
+} from './turn-names.ts';
+import { meetWait, type WhileWaiting } from './while-waiting.ts';
 
 const LOG_TAIL = 500;
 
 /** Does what a page asks: begin turns, answer calls, edit a message or regenerate an answer. */
-export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
-  const { id, message } = request;
+export async function takeChatRequest(
+  backend: Backend,
+  request: ChatRequest,
+  whileWaiting: WhileWaiting,
+): Promise<StreamedTurn> {
+  const { id: conversation, message, after } = request;
+  if (after !== undefined) return await resume(backend, request, after);
   const { turn, known, input, replaced } = await plan(backend, request);
   const others = await listMissing(backend, request);
-  const texts = others.map(readUserText);
+  const inputs = others.map((other) => ({ turn: nameTurn(other.id, 1), input: readUserInput(other) }));
   // A turn that replaces another turn needs no further room in the mailbox.
-  if (input !== undefined && replaced === undefined) texts.push(input);
-  await checkMessages(backend, { conversation: id, agent: backend.agent, texts, field: 'id', textField: 'messages' });
-  if (message.role === 'assistant') await repeatDecisions(backend, id, message);
+  const added = input === undefined || replaced !== undefined ? inputs : [...inputs, { turn, input }];
+  await checkInputs(backend, conversation, added);
+  if (message.role === 'assistant') await repeatDecisions(backend, conversation, message);
   await takeDecisions(backend, request);
-  if (replaced !== undefined) await takeOut(backend, id, replaced, turn);
-  for (const other of others) await beginTurn(backend, id, nameTurn(other.id, 1), readUserText(other));
-  if (input !== undefined) await beginTurn(backend, id, turn, input);
+  const isSteering = added.length > 0 && (await meetWait(backend, conversation, whileWaiting)) === 'steer';
+  if (replaced !== undefined) await takeOut(backend, conversation, replaced, turn);
+  for (const one of inputs) await beginTurn(backend, { conversation, isSteering, ...one });
+  if (input !== undefined) await beginTurn(backend, { conversation, turn, input, isSteering });
   return { turn, ...(known && { known }) };
+}
+
+/** The server has accepted the request before it sent a position. */
+async function resume(backend: Backend, { id, message }: ChatRequest, after: ChunkPosition): Promise<StreamedTurn> {
+  const { turn } = after;
+  await backend.client.result(backend.nameOf(id), turn);
+  return { turn, after, ...(message.role === 'assistant' && { known: listKnown(message) }) };
+}
+
+async function checkInputs(
+  backend: Backend,
+  conversation: string,
+  added: readonly { readonly input: ChatInput }[],
+): Promise<void> {
+  const texts = added.map(({ input: { text } }) => text);
+  await checkMessages(backend, { conversation, agent: backend.agent, texts, field: 'id', textField: 'messages' });
 }
 
 async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
@@ -40,11 +72,11 @@ async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
   if (trigger === 'regenerate-message') return await planRegeneration(backend, request);
   if (message.role === 'assistant') return { turn: message.id, known: listKnown(message) };
   if (messageId === message.id) return await planEdit(backend, request);
-  const input = readUserText(message);
+  const input = readUserInput(message);
   const turn = nameTurn(message.id, 1);
   if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
   // The turn exists. This call refuses a different text under the same message id, and otherwise changes nothing.
-  await beginTurn(backend, id, turn, input);
+  await beginTurn(backend, { conversation: id, turn, input });
   return { turn };
 }
 
@@ -66,12 +98,12 @@ async function listLoggedMessages(backend: Backend, id: string): Promise<Set<str
 
 /** An edited message begins the next attempt, unless the last attempt has the same text. */
 async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
-  const input = readUserText(message);
+  const input = readUserInput(message);
   const last = await findLastAttempt(backend, id, message.id);
   const turn = nameTurn(message.id, last);
   if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
   try {
-    await beginTurn(backend, id, turn, input);
+    await beginTurn(backend, { conversation: id, turn, input });
     return { turn };
   } catch (error) {
     if (!isTurnfoldError(error, 'turn_conflict')) throw error;
@@ -84,7 +116,7 @@ async function planRegeneration(backend: Backend, { id, messageId, message }: Ch
   // The page has removed the answer, unless the id names the user message.
   const named = messageId === undefined ? undefined : splitTurnName(messageId);
   const isAnswer = named?.message === message.id;
-  const input = readUserText(message);
+  const input = readUserInput(message);
   const last = isAnswer ? named.attempt : await findLastAttempt(backend, id, message.id);
   const view = await readTurn(backend, id, nameTurn(message.id, last));
   if (view === undefined) return { turn: nameTurn(message.id, last), input };
@@ -96,14 +128,14 @@ interface Attempt {
   readonly id: string;
   readonly message: string;
   readonly last: number;
-  readonly input: string;
+  readonly input: ChatInput;
 }
 
 async function planNext(backend: Backend, { id, message, last, input }: Attempt): Promise<ChatPlan> {
   const { client, nameOf } = backend;
   const turn = nameTurn(message, last + 1);
   if ((await readTurn(backend, id, turn)) !== undefined) {
-    await beginTurn(backend, id, turn, input);
+    await beginTurn(backend, { conversation: id, turn, input });
     return { turn };
   }
   const before = nameTurn(message, last);

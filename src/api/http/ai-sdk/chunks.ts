@@ -1,4 +1,4 @@
-import type { WaitingCall } from '../../../domain/turn.ts';
+import { isSettled, type RecordedDecision, type TurnUsage, type WaitingCall } from '../../../domain/turn.ts';
 import type {
   CallPart,
   DataPart,
@@ -11,6 +11,8 @@ import type {
 } from '../../client/index.ts';
 import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
+import type { TableState } from './chunk-position.ts';
+import { addData, addProgress } from './note-chunks.ts';
 
 export const SDK_VERSIONS = [5, 6, 7] as const;
 export type SdkVersion = (typeof SDK_VERSIONS)[number];
@@ -18,8 +20,38 @@ export type SdkVersion = (typeof SDK_VERSIONS)[number];
 /** A page refuses chunks of unknown type: only AI SDK 7 knows `reset-step`, and only 6 and 7 know approvals. */
 export type Chunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** Metadata of an answer whose text ends where its turn was canceled. */
-export const STOPPED = { stopped: true };
+/** Metadata of an answer. In the stream and in the history, both come from the view of its turn. */
+export interface AnswerMetadata {
+  /** Time at which the user's message was accepted, in ms since epoch. */
+  readonly acceptedAt: number;
+  /** Time at which the turn ended, in ms since epoch. */
+  readonly settledAt?: number;
+  /** Tokens and price of all model calls of the turn. Absent if no provider reported usage. */
+  readonly usage?: TurnUsage;
+  /** True if the turn was canceled while the model wrote the last part. */
+  readonly stopped?: true;
+  /** True if the turn was canceled. */
+  readonly canceled?: true;
+  /** Why the turn failed. `regenerate` tries again. */
+  readonly failed?: { readonly code: string; readonly message: string };
+}
+
+export function describeAnswer(view: TurnView): AnswerMetadata {
+  const { acceptedAt, settledAt, usage, state } = view;
+  return {
+    acceptedAt,
+    ...(settledAt !== undefined && { settledAt }),
+    ...(usage && isSettled(state) && { usage }),
+    ...(state === 'canceled' && { canceled: true }),
+    ...(view.stopped && { stopped: true }),
+    ...(view.failure && { failed: { code: view.failure.code, message: view.failure.message } }),
+  };
+}
+
+/** Part of a message with a decision on one of its calls: who decided, and when. */
+export function describeApproval(toolCallId: string, decision: RecordedDecision): Chunk {
+  return { type: 'data-approval', id: toolCallId, data: { toolCallId, decision } };
+}
 
 export interface KnownParts {
   readonly steps: number;
@@ -38,6 +70,8 @@ interface ChunkOptions {
   readonly turn: string;
   readonly version: SdkVersion;
   readonly known?: KnownParts | undefined;
+  /** State behind the parts that an earlier response sent. */
+  readonly state?: TableState | undefined;
 }
 
 /** Converts the parts of a turn to chunks of the AI SDK. Each response has its own table. */
@@ -45,15 +79,22 @@ export class ChunkTable extends PartTable<Chunk> {
   readonly #turn: string;
   readonly #version: SdkVersion;
   readonly #known: KnownParts;
-  readonly #open = new Set<Mode>();
+  readonly #open: Set<Mode>;
   /** Names of the calls of which only the beginning is shown, by id. */
-  readonly #previews = new Map<string, string>();
+  readonly #previews: Map<string, string>;
 
-  constructor({ turn, version, known = NOTHING }: ChunkOptions) {
+  constructor({ turn, version, known = NOTHING, state }: ChunkOptions) {
     super({ knownSteps: known.steps });
     this.#turn = turn;
     this.#version = version;
     this.#known = known;
+    this.#open = new Set(state?.open);
+    this.#previews = new Map(state?.previews);
+    this.step = state?.step ?? 0;
+  }
+
+  get state(): TableState {
+    return { step: this.step, open: [...this.#open], previews: this.#previews };
   }
 
   start(): Chunk[] {
@@ -71,7 +112,7 @@ export class ChunkTable extends PartTable<Chunk> {
       return [{ type: 'tool-input-delta', toolCallId, inputTextDelta }];
     },
     'tool-call': (part) => [...this.enterStep(part.step), ...this.#closeOpen(), this.#addCall(part)],
-    'tool-result': (part) => [this.#addResult(part)],
+    'tool-result': (part) => this.#addResult(part),
     progress: (part) => [addProgress(part)],
     data: (part) => [addData(part)],
     steering: (part) => [addSteering(part)],
@@ -88,7 +129,7 @@ export class ChunkTable extends PartTable<Chunk> {
   protected override addKnown(part: TurnPart): Chunk[] {
     if (part.type === 'steering') return [addSteering(part)];
     if (part.type === 'data') return [addData(part)];
-    return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
+    return part.type === 'tool-result' && !this.#known.results.has(part.call) ? this.#addResult(part) : [];
   }
 
   protected beginStep(): Chunk[] {
@@ -121,16 +162,23 @@ export class ChunkTable extends PartTable<Chunk> {
     return { type: 'tool-input-available', toolCallId, toolName, input: readJsonOrText(written), dynamic: true };
   }
 
-  #addResult({ call: toolCallId, content, isError }: ResultPart): Chunk {
-    if (!isError) return { type: 'tool-output-available', toolCallId, output: readJsonOrText(content), dynamic: true };
-    if (this.#isDenial(toolCallId, content)) return { type: 'tool-output-denied', toolCallId };
-    return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
+  #addResult(part: ResultPart): Chunk[] {
+    const { call: toolCallId, content, isError, decision } = part;
+    const decided = decision === undefined ? [] : [describeApproval(toolCallId, decision)];
+    if (!isError)
+      return [
+        ...decided,
+        { type: 'tool-output-available', toolCallId, output: readJsonOrText(content), dynamic: true },
+      ];
+    if (this.#version >= 6 && this.#isDenial(part)) return [...decided, { type: 'tool-output-denied', toolCallId }];
+    return [...decided, { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true }];
   }
 
-  /** A tool may return the same text as its own error, so only an error of a call that was not approved is a denial. */
-  #isDenial(call: string, error: string): boolean {
+  /** Results of an earlier release have no decision. A tool may return the text of a denial as its own error. */
+  #isDenial({ call, content, decision }: ResultPart): boolean {
     const { approvals, approved } = this.#known;
-    return this.#version >= 6 && approvals.has(call) && !approved.has(call) && error.startsWith('denied: ');
+    if (decision !== undefined) return decision.approved === false;
+    return approvals.has(call) && !approved.has(call) && content.startsWith('denied: ');
   }
 
   /** Only AI SDK 7 can take parts back. An older page finds `data-restart` behind the void parts of a model step. */
@@ -199,49 +247,32 @@ export class ChunkTable extends PartTable<Chunk> {
   }
 
   #end(view: TurnView): Chunk[] {
+    const metadata = { type: 'message-metadata', messageMetadata: describeAnswer(view) };
     switch (view.state) {
       case 'completed': {
         const { end } = view.answer;
         const reason = end === undefined ? 'stop' : end === 'cut_off' ? 'length' : 'content-filter';
-        return this.#finish(reason, view.usage);
+        return this.#finish(reason, describeAnswer(view));
       }
       case 'failed':
-        return this.#fail(`${view.failure.code}: ${view.failure.message}`);
+        return [...this.finishStep(), metadata, ...this.#fail(`${view.failure.code}: ${view.failure.message}`)];
       case 'canceled':
         this.isDone = true;
-        return [
-          ...this.finishStep(),
-          ...(view.stopped ? [{ type: 'message-metadata', messageMetadata: STOPPED }] : []),
-          { type: 'abort', reason: 'canceled' },
-        ];
+        return [...this.finishStep(), metadata, { type: 'abort', reason: 'canceled' }];
       default:
         return this.#finish('other');
     }
   }
 
-  #finish(finishReason: string, usage?: object): Chunk[] {
+  #finish(finishReason: string, messageMetadata?: AnswerMetadata): Chunk[] {
     this.isDone = true;
-    return [...this.finishStep(), { type: 'finish', finishReason, ...(usage && { messageMetadata: { usage } }) }];
+    return [...this.finishStep(), { type: 'finish', finishReason, ...(messageMetadata && { messageMetadata }) }];
   }
 
   #fail(errorText: string): Chunk[] {
     this.isDone = true;
     return [...this.finishStep(), { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
   }
-}
-
-/** A transient chunk reaches `onData` of a page, and is not kept in its messages. */
-function addProgress({ call: toolCallId, text, done, total }: ProgressPart): Chunk {
-  return { type: 'data-progress', id: toolCallId, data: { toolCallId, text, done, total }, transient: true };
-}
-
-function addData({ call, name, key, data }: DataPart): Chunk {
-  return { type: `data-${name}`, id: nameData(call, key), data };
-}
-
-/** Id of a value of a tool on a page, where a value replaces another of the same type and id. */
-export function nameData(call: string, key: string | undefined): string {
-  return key === undefined ? call : `${call}/${key}`;
 }
 
 /** The id is fixed, so that a page that has the part replaces it. */

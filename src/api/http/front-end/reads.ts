@@ -16,7 +16,7 @@ export async function readIfAny<Read>(reading: Promise<Read>): Promise<Read | un
 }
 
 export async function readTurn(
-  { client, nameOf }: Backend,
+  { client, nameOf }: Pick<Backend, 'client' | 'nameOf'>,
   conversation: string,
   turn: string,
 ): Promise<TurnView | undefined> {
