@@ -8,7 +8,7 @@ export interface DatabaseLoss {
    * - `another`: a database with another id.
    */
   readonly found: (typeof DATABASE_LOSSES)[number];
-  /** When a process first noticed the loss, in ms since epoch, by the clock of Redis. */
+  /** Time at which a process first noticed that Redis had lost data, in ms since epoch, by the clock of Redis. */
   readonly at: number;
   /** Id of the database that the process knew. */
   readonly formerId: string;

@@ -4,7 +4,7 @@ import { brandErrors, hasBrand } from './thrown.ts';
 export const ERROR_CODES = {
   /** `field` is the path of the wrong value. */
   invalid_input: 'caller',
-  /** The policy can never work, e.g. its budget is below the system prompt. `details` holds the calculation. */
+  /** The policy can never work, e.g. its budget is smaller than the system prompt. `details` holds the calculation. */
   invalid_policy: 'caller',
   /** A tool result names a call that no earlier message made. */
   orphan_result: 'caller',

@@ -33,9 +33,9 @@ export class Presence {
   #renewal: { stop(): void } | undefined;
   #renewedAt = Number.NEGATIVE_INFINITY;
   /**
-   * Start of the contact with Redis that counts. An interruption cancels as much of the last 20 s of contact as it
-   * lasted. So after an outage, which took part of the life of each key, a living worker has at least 10 s to renew its
-   * key.
+   * Time since which Redis counts as reachable, so that an expired key means a dead worker. An interruption of n
+   * seconds moves this start n seconds later, at most 20, because the keys of living workers ran down meanwhile. They
+   * then have at least 10 s to renew their keys.
    */
   #inContactSince = Number.POSITIVE_INFINITY;
   #judgesFrom = 0;

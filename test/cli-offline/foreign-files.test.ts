@@ -72,7 +72,7 @@ test('turnfold plan lists the known formats for a file of unknown format, and fo
   expect(wrong.stderr).toMatch(/--from: expected turnfold, claude-code, /);
 });
 
-test('turnfold plan prints equal notes about a file once, with their count and their first line', async () => {
+test('turnfold plan prints equal notes about a file once, with their number and the line number of the first', async () => {
   const progress = Array.from({ length: 500 }, (_, index) => ({
     type: 'progress',
     uuid: `p${index}`,

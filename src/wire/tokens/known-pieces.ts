@@ -13,8 +13,8 @@ const ALL_IDS = 1 << 19;
 
 /**
  * Remembers the tokens of pieces, because words and phrases repeat. A known piece needs no merges and no look-up in the
- * vocabulary, which exceeds the caches of a processor. Each hash has two slots, and a new piece replaces the older one.
- * A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
+ * vocabulary, which exceeds the caches of a processor. Each hash has two slots, and a new piece replaces the older piece
+ * of the two. Once the memory of token ids is full, all pieces are forgotten. At most 4.2 MB, of which the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly #ids = new Int32Array(ALL_IDS);

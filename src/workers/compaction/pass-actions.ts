@@ -234,7 +234,7 @@ function findMisfit(version: Proposal['version'], { limits, overhead }: Prepared
   return bytes > 0 ? `the new context exceeds the model's request limit by ${bytes} bytes` : undefined;
 }
 
-/** Builds a refusal that blames the edits. Without edits, the proposal is outdated. */
+/** Builds a refusal that blames the edits. Without edits, the refusal says that the proposal is outdated. */
 function refuse(edits: Edits, message: string): ApprovalRefusal {
   const hasEdits = Object.keys(edits).length > 0;
   return hasEdits

@@ -177,7 +177,7 @@ interface Gap {
 function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap): string {
   const isFree = ({ owner }: TextRecord): boolean => owner === undefined || owner.end <= from;
   const owned = records.find(({ start }) => start >= to);
-  // A long sentence may be cut. A part of another kind of record would be a part of a value.
+  // Only a sentence may be cut inside. A part of another record, such as a path or a number, would be a false value.
   const last = records.length - 1;
   if (owned === undefined)
     return isSentence(records, last) && isFree(records[last] as TextRecord) ? text.slice(to) : '';

@@ -235,7 +235,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'fenced' });
   });
 
-  test('the parent job of a parked pass (waiting for child jobs) can claim it at any time, which ends the reservation for that job', async () => {
+  test('a pass that waits for child jobs is reserved for its parent job, which can claim the pass at any time', async () => {
     const { store, lapseLease, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { job: 'parent' });
     await store.parkPass(lease, 'parent', PASS_LIMITS.parkMs);
