@@ -13,7 +13,10 @@ const EVENTS: Readonly<Record<string, WakeUp>> = {
 
 type Listener = (wakeUp: WakeUp) => void;
 
-/** Outside of browsers there are no such events. @returns a function that ends the listening */
+/**
+ * Calls the listener when the browser is online or shown again. Outside of browsers, it never calls.
+ * @returns a function that ends the listening
+ */
 export function listenForWakeUps(listener: Listener): () => void {
   const page = globalThis as unknown as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
   const hear = (event: Event): void => {
