@@ -40,7 +40,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   openai: ['providers'],
   '@anthropic-ai': ['providers'],
   '@ai-sdk': ['providers/ai-sdk', 'providers/tools'],
-  '@modelcontextprotocol': ['providers/tools'],
+  '@modelcontextprotocol': ['providers/tools', 'cli/mcp'],
   'prom-client': ['telemetry'],
   pino: ['telemetry'],
   '@opentelemetry/api': ['telemetry'],

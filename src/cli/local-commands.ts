@@ -44,6 +44,16 @@ export function addAgentAndWorkerCommands(program: Command, runner: CommandRunne
     .requiredOption('--agents <file>', 'module that exports `agents` (required)')
     .option('--roles <list>', 'roles of this process, comma-separated', ALL_ROLES);
   withPolicyOptions(worker).action(runner.local(async () => (await import('./commands/worker.ts')).runWorker));
+  program
+    .command('mcp')
+    .description(
+      'serve MCP over standard input and output: lets a coding agent ask why a conversation forgot something',
+    )
+    .option('--agents <names>', 'also let the client send messages to these agents, comma-separated')
+    .option('--tenant <id>', 'tenant to serve from REDIS_URL (default: _)')
+    .option('--url <url>', 'turnfold serve to use instead of TURNFOLD_URL or REDIS_URL, with the key of TURNFOLD_KEY')
+    .option('--port <n>', 'serve MCP over HTTP on this port of this machine instead', readNumber)
+    .action(runner.local(async () => (await import('./commands/mcp.ts')).runMcp));
   const serve = withHostOptions(program.command('serve'), 8700)
     .description('answer HTTP requests of services and chat pages until SIGTERM, without --keys on this machine only')
     .option('--agent <name>', 'agent of the protocols of front-ends: the AI SDK, AG-UI and Open Responses')

@@ -9,6 +9,9 @@ import type { SettingName, SettingValue } from './config/settings.ts';
 export interface Config {
   readonly redisUrl: string | undefined;
   readonly redisTls: RedisTls | undefined;
+  /** Server that `turnfold mcp` uses instead of Redis. */
+  readonly serverUrl: string | undefined;
+  readonly serverKey: string | undefined;
   readonly prefix: string;
   readonly shards: number;
   readonly queueShards: number;
@@ -67,6 +70,8 @@ export function readConfig(
   return {
     redisUrl: read('REDIS_URL'),
     redisTls: readRedisTls(source),
+    serverUrl: read('TURNFOLD_URL'),
+    serverKey: read('TURNFOLD_KEY'),
     prefix: read('TURNFOLD_PREFIX'),
     shards: read('TURNFOLD_SHARDS'),
     queueShards: read('TURNFOLD_QUEUE_SHARDS'),

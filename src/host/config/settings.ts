@@ -62,6 +62,18 @@ export const SETTINGS = {
     about:
       'For `rediss`: the name in the server certificates, if it differs from the host of the address. Sentinels and Clusters often announce IP addresses.',
   },
+  TURNFOLD_URL: {
+    schema: z.string().refine(isOpenAddress, 'must be an http(s) address without user and password').optional(),
+    about:
+      'Address of a `turnfold serve` that `turnfold mcp` uses. Without it, `turnfold mcp` uses the Redis of `REDIS_URL`.',
+    show: showHttpAddress,
+  },
+  TURNFOLD_KEY: {
+    schema: z.string().min(1).optional(),
+    about: 'Access key for the server of `TURNFOLD_URL`. It decides which tenant `turnfold mcp` reaches.',
+    hasFile: true,
+    show: () => '***',
+  },
   TURNFOLD_PREFIX: {
     schema: prefixSchema.default(DEFAULT_PREFIX),
     about:

@@ -1,0 +1,53 @@
+import { type InputRequest, inputRequired, inputResponse } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { CallAnswer, TurnView } from '../../api/client/index.ts';
+import { undecided } from '../../api/http/front-end/call-names.ts';
+import { describeCall } from '../turn-text.ts';
+
+const decisionSchema = z.object({
+  approve: z.boolean().describe('Allow the call?'),
+  why: z.string().optional().describe('Reason of a denial, which the agent reads.'),
+});
+const resultSchema = z.object({ result: z.string().describe('Result of the call, which the agent reads.') });
+
+/** Makes a question for each open call of a turn that waits: may it run, or what is its result? */
+export function askForCalls({ waiting }: TurnView): Record<string, InputRequest> {
+  const open = waiting === undefined ? [] : undecided(waiting.calls);
+  return Object.fromEntries(
+    open.map((call) => {
+      const shown = describeCall(call);
+      const question =
+        waiting?.for === 'approval'
+          ? inputRequired.elicit({ message: `May the agent run ${shown}?`, requestedSchema: decisionSchema })
+          : inputRequired.elicit({
+              message: `The agent waits for the result of ${shown}`,
+              requestedSchema: resultSchema,
+            });
+      return [call.id, question];
+    }),
+  );
+}
+
+/**
+ * Reads what a person answered. A person who declines denies the call. A person who closes the question answers
+ * nothing, and the turn still waits. The hash keeps an answer from reaching another call with the same id (I21).
+ */
+export function readDecisions({ waiting }: TurnView, responses: Readonly<Record<string, unknown>> = {}) {
+  const answers: Record<string, CallAnswer> = {};
+  for (const { id, hash } of waiting === undefined ? [] : undecided(waiting.calls)) {
+    const given = inputResponse({ ...responses }, id);
+    if (given.kind !== 'elicit' || given.action === 'cancel') continue;
+    const named = hash === undefined ? {} : { hash };
+    if (waiting?.for === 'approval') {
+      const { success, data } = decisionSchema.safeParse(given.content ?? {});
+      const approved = given.action === 'accept' && success && data.approve;
+      answers[id] = { approved, ...(data?.why !== undefined && { why: data.why }), ...named };
+    } else if (given.action === 'decline') {
+      answers[id] = { content: 'failed: the person gave no result', isError: true, ...named };
+    } else {
+      const { success, data } = resultSchema.safeParse(given.content ?? {});
+      if (success) answers[id] = { content: data.result, ...named };
+    }
+  }
+  return answers;
+}

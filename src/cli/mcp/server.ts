@@ -1,0 +1,35 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { registerAgentTools } from './agent-tools.ts';
+import { registerReadingTools, type ServedAgents } from './reading-tools.ts';
+import { registerTasks } from './turn-tasks.ts';
+
+const INSTRUCTIONS = `turnfold keeps conversations of agents and compacts their contexts. The log of a conversation has
+every message. A version of its context decides what the model reads: messages are live, summarized, masked, clipped or
+archived. To find why an agent forgot something: \`search_log\` for the words, \`versions\` for the compactions since
+then, \`report\` with \`find\` for what a version kept and lost, and \`show_version\` for what the model read.`;
+
+interface McpOptions extends ServedAgents {
+  readonly programVersion: string;
+}
+
+/** A server for one connection or request. The state is in turnfold, so each may have its own server. */
+function createServer({ programVersion, ...served }: McpOptions): McpServer {
+  const server = new McpServer({ name: 'turnfold', version: programVersion }, { instructions: INSTRUCTIONS });
+  registerReadingTools(server, served);
+  if (served.agents.length > 0) {
+    registerAgentTools(server, served);
+    registerTasks(server, served);
+  }
+  return server;
+}
+
+/** Serves one client over standard input and output. */
+export function serveMcpStdio(options: McpOptions): { close(): Promise<void> } {
+  return serveStdio(() => createServer(options));
+}
+
+/** Answers MCP requests over HTTP, without sessions. */
+export function createMcpApp(options: McpOptions): Pick<ReturnType<typeof createMcpHandler>, 'fetch' | 'close'> {
+  return createMcpHandler(() => createServer(options));
+}
