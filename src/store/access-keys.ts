@@ -13,6 +13,8 @@ export function openAccessKeyStore(redis: Redis, keyspace: Keyspace) {
     rotateKey: bind(rotateKeyScript),
     revokeKey: bind(revokeKeyScript),
     recordKeyUse: bind(recordKeyUseScript),
+    /** @param created secret of a tenant that has none. Absent: no secret is created */
+    readTokenSecret: bind(tokenSecretScript),
   };
 }
 
@@ -131,3 +133,31 @@ function decodeKey(id: string, fields: RecordFields): StoredKey {
     ...(Object.fromEntries(times) as Pick<StoredKey, 'expiresAt'>),
   };
 }
+
+/** Secrets that sign the conversation tokens of a tenant, as read at the time `now` of the store's clock. */
+export interface TokenSecrets {
+  readonly now: number;
+  readonly id?: string;
+  readonly secret?: string;
+  readonly previousId?: string;
+  readonly previousSecret?: string;
+  readonly previousUntil?: number;
+}
+
+/** @param graceMs replaces the secret of the tenant. The former one stays valid for this time. Absent: no replacement */
+const tokenSecretScript: ScriptDefinition<
+  [tenant: string, created?: { readonly id: string; readonly secret: string }, graceMs?: number],
+  TokenSecrets
+> = {
+  file: 'token-secret',
+  keys: ([tenant], keyspace) => ({ secrets: keyspace.tokenSecrets(tenant) }),
+  args: ([, created, graceMs]) => ({ newId: created?.id, newSecret: created?.secret, graceMs }),
+  decode: (reply, [tenant], keyspace) => {
+    const [now, flat] = reply as KeyReply;
+    const fields = RecordFields.ofList(keyspace.tokenSecrets(tenant), flat);
+    const names = ['id', 'secret', 'previousId', 'previousSecret'] as const;
+    const texts = names.flatMap((name) => (fields.has(name) ? [[name, fields.needText(name)]] : []));
+    const previousUntil = fields.count('previousUntil');
+    return { now, ...Object.fromEntries(texts), ...(previousUntil !== undefined && { previousUntil }) };
+  },
+};

@@ -91,6 +91,10 @@ export class Keyspace {
     return this.#shared(`key:${id}`);
   }
 
+  tokenSecrets(tenant: string): string {
+    return this.#shared(`tokens:${tenant}`);
+  }
+
   webhooks(): string {
     return this.#shared('webhooks');
   }

@@ -15,6 +15,7 @@ import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 import { type Authentication, Authenticator, type AuthenticatorPorts, hashSecret } from './authentication.ts';
+import { newSecret } from './conversation-tokens.ts';
 
 export interface AccessKeyView extends AccessKey {
   readonly state: KeyState;
@@ -46,7 +47,12 @@ export interface AccessKeys {
   rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;
   /** Revokes a key for good. Each process refuses the key after at most 2 s, and ends its open requests within 5 s. */
   revoke(id: string): Promise<AccessKeyView>;
-  /** Checks a bearer token. Throws only if Redis cannot be read. */
+  /**
+   * Gives a tenant a new secret for its conversation tokens. Tokens that the previous secret signed are accepted for
+   * `graceMs` (a day). With 0, all tokens of the tenant are refused after at most 2 s.
+   */
+  rotateTokenSecret(input: { readonly tenant: string; readonly graceMs?: number | undefined }): Promise<void>;
+  /** Checks a bearer token: an access key, or a token of one conversation. Throws only if Redis cannot be read. */
   authenticate(token: string): Promise<Authentication>;
 }
 
@@ -94,6 +100,11 @@ export function createAccessKeys(ports: AccessKeyPorts): AccessKeys {
       const reading = await keys.revokeKey(id);
       if (reading === undefined) throw noKey(id);
       return viewKey(reading);
+    },
+    async rotateTokenSecret({ tenant: given, ...input }) {
+      const tenant = parseInput(idSchema, given, 'tenant');
+      const { graceMs } = parseInput(rotationSchema, input);
+      await keys.readTokenSecret(tenant, newSecret(), graceMs);
     },
     authenticate: (token) => authenticator.authenticate(token),
   };

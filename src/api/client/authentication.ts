@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { acceptedHashes, isUseRecordable, readToken, type Scope, stateOfKey } from '../../domain/access-key.ts';
+import { isConversationToken } from '../../domain/conversation-token.ts';
 import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
+import { TokenVerifier } from './conversation-tokens.ts';
 
 export interface Grant {
   readonly status: 'granted';
@@ -10,6 +12,10 @@ export interface Grant {
   readonly tenant: string;
   /** Rights of the request in that tenant. */
   readonly scopes: readonly Scope[];
+  /** The only conversation that the request may reach. Absent: all of the tenant. */
+  readonly conversation?: string;
+  /** Owner of that conversation, if the request creates it. */
+  readonly owner?: string;
 }
 
 export interface Refusal {
@@ -21,7 +27,7 @@ export interface Refusal {
 export type Authentication = Grant | Refusal;
 
 export interface AuthenticatorPorts {
-  readonly keys: Pick<AccessKeyStore, 'readKey' | 'recordKeyUse'>;
+  readonly keys: Pick<AccessKeyStore, 'readKey' | 'recordKeyUse' | 'readTokenSecret'>;
   readonly onError: (error: unknown) => void;
   /** Returns ms on a clock that is never set back. */
   readonly elapsedMs: () => number;
@@ -39,13 +45,16 @@ interface CachedKey {
 /** Checks tokens. A token that the cached key refuses is checked in Redis, because the key may have a new secret. */
 export class Authenticator {
   readonly #ports: AuthenticatorPorts;
+  readonly #tokens: TokenVerifier;
   readonly #cache = new Map<string, CachedKey>();
 
   constructor(ports: AuthenticatorPorts) {
     this.#ports = ports;
+    this.#tokens = new TokenVerifier(ports);
   }
 
   async authenticate(token: string): Promise<Authentication> {
+    if (isConversationToken(token)) return await this.#tokens.verify(token);
     const parts = readToken(token);
     if (parts === undefined) return { status: 'refused', why: 'malformed' };
     const { id, secret } = parts;

@@ -3,6 +3,7 @@ import { answerMethods } from './answers.ts';
 import { appendMethods } from './appends.ts';
 import { compactionMethods } from './compaction.ts';
 import { contextMethods } from './contexts.ts';
+import { tokenMethods } from './conversation-tokens.ts';
 import { conversationMethods } from './conversations.ts';
 import { enqueueMethods } from './enqueue.ts';
 import { eventMethods } from './events.ts';
@@ -25,6 +26,7 @@ const methods: Required<Methods<InspectionPorts>> = {
   ...appendMethods,
   ...contextMethods,
   ...conversationMethods,
+  ...tokenMethods,
   ...forkMethods,
   ...versionMethods,
   ...compactionMethods,

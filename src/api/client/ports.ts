@@ -1,6 +1,7 @@
 import type { IdSource } from '../../domain/clock.ts';
 import type { TraceParent } from '../../domain/ids.ts';
 import type { WakeQueue } from '../../jobs/ports.ts';
+import type { AccessKeyStore } from '../../store/access-keys.ts';
 import type { ContextStore } from '../../store/contexts.ts';
 import type { EventNotices, EventStore } from '../../store/events.ts';
 import type { ListingStore } from '../../store/listings.ts';
@@ -18,7 +19,8 @@ type Store = TurnIntake &
   VersionStore &
   ProposalStore &
   EventStore &
-  ListingStore;
+  ListingStore &
+  Pick<AccessKeyStore, 'readTokenSecret'>;
 
 /** The stores that a client uses. A test can replace any one of them. */
 export interface ClientStores {
@@ -30,6 +32,7 @@ export interface ClientStores {
   readonly proposals: ProposalStore;
   readonly events: EventStore;
   readonly listings: ListingStore;
+  readonly tokens: Pick<AccessKeyStore, 'readTokenSecret'>;
 }
 
 export function storePorts(store: Store): ClientStores {
@@ -42,6 +45,7 @@ export function storePorts(store: Store): ClientStores {
     proposals: store,
     events: store,
     listings: store,
+    tokens: store,
   };
 }
 

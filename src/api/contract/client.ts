@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AnyAgents } from './agent-types.ts';
 import type { ContextMethods } from './contexts.ts';
 import { contextOperations } from './contexts.ts';
+import { type TokenMethods, tokenOperations } from './conversation-tokens.ts';
 import { type ConversationMethods, conversationOperations } from './conversations.ts';
 import { type EnqueueMethods, enqueueOperations } from './enqueue.ts';
 import { type InspectionMethods, inspectionOperations } from './inspection.ts';
@@ -26,6 +27,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents>
     MessageMethods<Agents>,
     ContextMethods,
     ConversationMethods<Agents>,
+    TokenMethods,
     VersionMethods,
     ProposalMethods,
     InspectionMethods {}
@@ -54,6 +56,7 @@ export const operations = {
   ...messageOperations,
   ...contextOperations,
   ...conversationOperations,
+  ...tokenOperations,
   ...versionOperations,
   ...proposalOperations,
   ...inspectionOperations,

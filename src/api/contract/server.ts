@@ -7,6 +7,8 @@ const accessSchema = z
   .looseObject({
     tenant: idSchema.describe('The only tenant whose conversations the caller reaches.'),
     isReadOnly: z.literal(true).optional().describe('Present if the server refuses every change.'),
+    owner: z.string().optional().describe('Present if the caller reaches only the conversations of this owner.'),
+    conversation: idSchema.optional().describe('Present if the caller reaches only this conversation.'),
     scopes: unboundedList(z.enum(SCOPES)).describe('Rights of the caller. `admin` includes the others.'),
   })
   .meta({ id: 'Access' });
@@ -100,6 +102,7 @@ export const serverOperations = {
     method: 'get',
     path: '/v1/fleet',
     scope: 'admin',
+    errors: ['not_offered'],
     summary:
       'Show workers, queues, the last hour, quarantined records and failing webhooks, for an operator of all tenants.',
     answer: fleetSchema,

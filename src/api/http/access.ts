@@ -6,8 +6,9 @@ import {
   isAllowedHost,
   readAllowedHosts,
 } from '../../domain/allowed-hosts.ts';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { type Authenticate, type Caller, checkTenant, foreignTenant, trustEveryone } from './caller.ts';
+import { type Authorize, ConversationGuard } from './guarded-client.ts';
 import { HttpProblem } from './problem.ts';
 import type { Readers, ServerReaders } from './readers.ts';
 
@@ -22,6 +23,12 @@ export interface AccessOptions {
    * below it. `*` allows every name, and needs a function `authenticate`.
    */
   readonly allowedHosts?: readonly string[];
+  /**
+   * Decides whether a caller may use a conversation (every one of its tenant). Asked in every route and protocol for
+   * each conversation that a request names, and again while a stream is open. `false`: 403 `forbidden`. Lists leave out
+   * what the function refuses.
+   */
+  readonly authorize?: Authorize | undefined;
   /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
   readonly cors?: readonly string[];
 }
@@ -31,12 +38,13 @@ export interface Access {
   readonly isOpen: boolean;
   readonly hosts: AllowedHosts;
   readonly cors: readonly string[];
+  readonly authorize: Authorize | undefined;
 }
 
 /** Any web page can send the origin `null`, so it stands for all origins. */
 const ALL_ORIGINS = ['*', 'null'];
 
-export function openAccess({ authenticate, allowedHosts = [], cors = [] }: AccessOptions): Access {
+export function openAccess({ authenticate, authorize, allowedHosts = [], cors = [] }: AccessOptions): Access {
   const isOpen = authenticate === 'none';
   if (!isOpen && typeof authenticate !== 'function') {
     const why = 'expected a function that finds the caller of a request, such as authenticateByKey(client.keys)';
@@ -44,7 +52,7 @@ export function openAccess({ authenticate, allowedHosts = [], cors = [] }: Acces
   }
   const hosts = readAllowedHosts(allowedHosts, 'allowedHosts');
   if (isOpen) checkOpenAccess({ allowedHosts, cors });
-  return { authenticate: isOpen ? trustEveryone : authenticate, isOpen, hosts, cors };
+  return { authenticate: isOpen ? trustEveryone : authenticate, isOpen, hosts, cors, authorize };
 }
 
 const OPTIONS = { allowedHosts: 'allowedHosts', cors: 'cors', remedy: 'set authenticate' };
@@ -92,11 +100,21 @@ export function checkScopes({ scopes }: Caller, needed: readonly Scope[]): void 
   throw new HttpProblem('forbidden', `this route needs a key with the scope ${missing}`, { field: 'authorization' });
 }
 
+const CHANGED = 'the caller now reaches other conversations. Send the request again';
+
+/** A caller, and all that the request may do in its name. */
+export interface Admission {
+  readonly caller: Caller;
+  readonly readers: Readers;
+  /** Returns a client that reaches only the conversations of the caller. */
+  readonly guard: ConversationGuard['guard'];
+}
+
 export async function admit(
   request: Request,
   { access, readers }: { readonly access: Access; readonly readers: ServerReaders },
   needed: readonly Scope[],
-): Promise<{ readonly caller: Caller; readonly readers: Readers }> {
+): Promise<Admission> {
   const identify = async (asked: Request): Promise<Caller> => {
     const caller = await access.authenticate(asked);
     checkTenant(asked, caller);
@@ -105,10 +123,15 @@ export async function admit(
   };
   const caller = await identify(request);
   const { url, headers } = request;
+  const conversations = new ConversationGuard(caller, access.authorize);
   const checkAccess = async (): Promise<void> => {
     // The body was already read, so this check identifies the caller by a request without a body.
-    const { tenant } = await identify(new Request(url, { headers }));
+    const { tenant, owner, conversation } = await identify(new Request(url, { headers }));
     if (tenant !== caller.tenant) throw foreignTenant(tenant);
+    if (owner !== caller.owner || conversation !== caller.conversation) throw new HttpProblem('forbidden', CHANGED);
+    await conversations.checkAgain().catch((error: unknown) => {
+      throw isTurnfoldError(error, 'access_denied') ? new HttpProblem('forbidden', error.message) : error;
+    });
   };
-  return { caller, readers: readers.forRequest(checkAccess) };
+  return { caller, readers: readers.forRequest(checkAccess), guard: conversations.guard };
 }

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Scope } from '../../domain/access-key.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 import type { TurnfoldClient } from '../client/index.ts';
+import type { RouteError } from '../contract/operation.ts';
 import type { AccessOptions, Admission } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
@@ -76,6 +77,8 @@ export interface ProtocolRoute {
   readonly body?: z.ZodType;
   /** Schemas of a success by media type. For a stream: the schema of the data of its events. */
   readonly results: Readonly<Record<string, z.ZodType>>;
+  /** Codes of errors of this route. The document adds those of access, of a body and of a write. */
+  readonly errors?: readonly RouteError[];
   /** Description of the answer 204. Absent if the route never answers 204. */
   readonly empty?: string;
 }

@@ -20,7 +20,7 @@ import { answerWithContext } from './contexts.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
 import { explainReusedKey } from './idempotency-key.ts';
-import { describeRoute, describeRoutes } from './openapi.ts';
+import { describeProtocol, describeRoute, describeRoutes } from './openapi.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { ServerReaders } from './readers.ts';
 import { type BodyLimits, readJsonBody } from './request-body.ts';
@@ -71,7 +71,11 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   };
   const protocols = options.protocols ?? [];
   const protocolRoutes = protocols.flatMap((protocol) => protocol.routes);
-  const document = describeRoutes([...routes.map(describeRoute), ...protocolRoutes], API_VERSION, basePath);
+  const document = describeRoutes(
+    [...routes.map(describeRoute), ...protocols.flatMap(describeProtocol)],
+    API_VERSION,
+    basePath,
+  );
   const app = new Hono().basePath(basePath === '' ? '/' : basePath);
   if (options.onRequest !== undefined) app.use(reportRequests(options.onRequest));
   app.use(async (context, next) => {

@@ -10,6 +10,10 @@ export interface Caller {
   readonly tenant: string;
   /** Rights of the caller. `admin` includes the others. A request without the right of its route gets 403. */
   readonly scopes: readonly Scope[];
+  /** Owner whose conversations alone the caller reaches. New conversations get this owner. Absent: all owners. */
+  readonly owner?: string | undefined;
+  /** The only conversation that the caller reaches. Absent: all that its tenant and owner allow. */
+  readonly conversation?: string | undefined;
 }
 
 /** Throws an `HttpProblem` with the code `unauthorized` if the caller is unknown. */
@@ -27,8 +31,17 @@ export function checkTenant(request: Request, { tenant }: Caller): void {
   throw foreignTenant(tenant);
 }
 
+/** Refuses a caller that is bound to an owner or a conversation. @param by only this binding counts (both) */
+export function checkUnbound({ owner, conversation }: Caller, by?: 'conversation'): void {
+  if (conversation === undefined && (owner === undefined || by !== undefined)) return;
+  const reached = conversation === undefined ? 'the conversations of one owner' : 'one conversation';
+  throw new HttpProblem('forbidden', `this caller reaches only ${reached}`, { field: 'authorization' });
+}
+
 /** Only keys of the default tenant may see all tenants (invariant I19). */
-export function checkOperator({ tenant }: Caller): void {
+export function checkOperator(caller: Caller): void {
+  const { tenant } = caller;
+  checkUnbound(caller);
   if (tenant === DEFAULT_TENANT) return;
   const why = 'this route shows all tenants, so it needs a key of the default tenant with the scope admin';
   throw new HttpProblem('forbidden', why, { field: 'authorization' });
@@ -47,7 +60,8 @@ export function authenticateByKey(keys: Pick<AccessKeys, 'authenticate'>): Authe
     if (token === undefined) throw unauthorized('expected an access key: Authorization: Bearer <key>');
     const answer = await keys.authenticate(token);
     if (answer.status === 'refused') throw unauthorized('the access key is not accepted');
-    return { tenant: answer.tenant, scopes: answer.scopes };
+    const { tenant, scopes, owner, conversation } = answer;
+    return { tenant, scopes, owner, conversation };
   };
 }
 

@@ -13,6 +13,7 @@ export type {
   SummaryRequest,
 } from '../../domain/summarizer.ts';
 export type { WebhookEndEvent, WebhookEvent } from '../../domain/webhook.ts';
+export type { RouteError } from '../contract/operation.ts';
 export type { AccessOptions } from './access.ts';
 export { agUiApp } from './ag-ui/ag-ui-app.ts';
 export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';

@@ -9,8 +9,9 @@ import type { EnqueueAnswer, EnqueuedTurn, EnqueueInput, EventOrLoss, TurnPart }
 import { positionSchema } from '../client/stream-position.ts';
 import { type OperationName, operations } from '../contract/client.ts';
 import { STATE_HEADER } from '../contract/enqueue.ts';
+import { checkScopes } from './access.ts';
 import { answerByClient, callClient } from './call-client.ts';
-import { checkOperator, foreignTenant } from './caller.ts';
+import { checkOperator, checkUnbound, foreignTenant } from './caller.ts';
 import { contextHandlers } from './contexts.ts';
 import { answerEvents, refuseHead, type ServerSentEvent } from './event-stream.ts';
 import { openLog } from './front-end/reads.ts';
@@ -79,6 +80,19 @@ const handlers: RouteHandlers = {
       if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
     });
   },
+  updateConversation: async (call) => {
+    if (call.body.owner !== undefined) {
+      checkScopes(call.caller, ['admin']);
+      checkUnbound(call.caller);
+    }
+    return await answerByClient(call);
+  },
+  createConversationToken: async (call) => {
+    // A token that makes tokens would never expire.
+    checkUnbound(call.caller, 'conversation');
+    checkScopes(call.caller, call.body.scopes);
+    return await answerByClient(call);
+  },
   fork: async (call) => {
     const { to, operation: given, ...input } = call.body;
     const operation = readOperation(call, given);
@@ -105,8 +119,8 @@ const handlers: RouteHandlers = {
     const body = { conversation, messages: messages.length, ...(notes.length > 0 && { notes }) };
     return { body, headers: { location: locate(call, conversation) } };
   },
-  showAccess: async ({ caller: { tenant, scopes }, isReadOnly }) => ({
-    body: { tenant, scopes, ...(isReadOnly && { isReadOnly }) },
+  showAccess: async ({ caller: { tenant, scopes, owner, conversation }, isReadOnly }) => ({
+    body: { tenant, scopes, owner, conversation, ...(isReadOnly && { isReadOnly }) },
   }),
   showFleet: async ({ fleet, caller }) => {
     checkOperator(caller);

@@ -23,10 +23,10 @@ export interface Backend {
 }
 
 export async function openBackend({ clientFor, tenantFor, agent }: BackendOptions, context: Context): Promise<Backend> {
-  const { caller } = serverFactsOf(context);
+  const { caller, guard } = serverFactsOf(context);
   const tenant = tenantFor?.(context) ?? caller.tenant;
   return {
-    client: await clientFor(context),
+    client: guard(await clientFor(context)),
     agent: typeof agent === 'string' ? agent : agent(context),
     tenant,
     scopes: caller.scopes,

@@ -14,7 +14,7 @@ const { maxBodyBytes: maxBytes, maxDepth, maxValues, bodyTimeoutMs: timeoutMs, m
 const ignoreError = (): void => undefined;
 const FACTS = 'turnfold';
 
-const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
+const ALONE: Omit<ServerFacts, 'caller' | 'readers' | 'guard'> = {
   cut: undefined,
   basePath: '',
   streams: LIMIT_DEFAULTS,
