@@ -23,7 +23,7 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
    * @param progress text of at most 1,000 characters, or `{text, done, total}`
    * @throws invalid_input for another value
    */
-  progress(progress: string | ToolProgress): void;
+  readonly progress: (progress: string | ToolProgress) => void;
   /**
    * Gives readers of the turn a value that no model reads. A later value of the same name and key replaces an earlier
    * value. The last values are kept in the log with the result of the call. A value is lost only with its worker.
@@ -32,7 +32,7 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
    * @param key text of at most 64 characters, to give several values of one name (none)
    * @throws invalid_input, message_too_large
    */
-  emit(name: string, data: unknown, key?: string): void;
+  readonly emit: (name: string, data: unknown, key?: string) => void;
 }
 
 /**

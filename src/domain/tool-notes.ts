@@ -80,17 +80,7 @@ export class CallData {
    * @throws invalid_input, message_too_large
    */
   put(name: unknown, data: unknown, key?: unknown): ToolData {
-    const at = 'emit';
-    if (typeof name !== 'string' || !DATA_NAME.test(name)) {
-      throw fieldError('invalid_input', `${at}.name`, `must match ${DATA_NAME.source.slice(1, -1)}`);
-    }
-    if (RESERVED.has(name))
-      throw fieldError('invalid_input', `${at}.name`, `"${name}" is reserved. Choose another name`);
-    if (key !== undefined && (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS)) {
-      throw fieldError('invalid_input', `${at}.key`, `must be text of 1 to ${MAX_KEY_CHARACTERS} characters`);
-    }
-    const copy = copyBoundedJson(data, `${at}.data`, { maxCharacters: NOTE_LIMITS.valueCharacters });
-    const value: ToolData = { name, ...(key !== undefined && { key }), data: copy };
+    const value = readValue(name, data, key);
     const id = idOfData(value);
     const { callCharacters, values } = NOTE_LIMITS;
     const known = this.#values.get(id);
@@ -98,15 +88,27 @@ export class CallData {
     const sum = this.#size - (known?.size ?? 0) + size;
     if (sum > callCharacters) {
       const why = `the values of one call have at most ${callCharacters} characters as JSON, not ${sum}`;
-      throw fieldError('message_too_large', `${at}.data`, why);
+      throw fieldError('message_too_large', 'emit.data', why);
     }
     if (known === undefined && this.#values.size === values) {
-      throw fieldError('message_too_large', `${at}.key`, `one call emits at most ${values} names and keys`);
+      throw fieldError('message_too_large', 'emit.key', `one call emits at most ${values} names and keys`);
     }
     this.#size = sum;
     this.#values.set(id, { ...value, size });
     return value;
   }
+}
+
+function readValue(name: unknown, data: unknown, key: unknown): ToolData {
+  if (typeof name !== 'string' || !DATA_NAME.test(name)) {
+    throw fieldError('invalid_input', 'emit.name', `must match ${DATA_NAME.source.slice(1, -1)}`);
+  }
+  if (RESERVED.has(name)) throw fieldError('invalid_input', 'emit.name', `"${name}" is reserved. Choose another name`);
+  if (key !== undefined && (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS)) {
+    throw fieldError('invalid_input', 'emit.key', `must be text of 1 to ${MAX_KEY_CHARACTERS} characters`);
+  }
+  const copy = copyBoundedJson(data, 'emit.data', { maxCharacters: NOTE_LIMITS.valueCharacters });
+  return { name, ...(key !== undefined && { key }), data: copy };
 }
 
 /** A value replaces an earlier value with the same id. */

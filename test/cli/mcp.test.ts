@@ -54,7 +54,7 @@ async function connect(
   { args = [], env = { REDIS_URL: own.redisUrl }, ...options }: ConnectOptions = {},
 ): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, ...options });
-  onTestFinished(async () => void (await client.close()));
+  onTestFinished(() => client.close());
   const command = { command: process.execPath, args: [MAIN, 'mcp', ...args] };
   await client.connect(new StdioClientTransport({ ...command, env: { PATH: process.env['PATH'] ?? '', ...env } }));
   return client;
@@ -148,7 +148,7 @@ describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (
     heard = Promise.withResolvers();
     const client = await connect(era, { args: WITH_AGENT });
     const messages: (string | undefined)[] = [];
-    const onprogress = ({ message }: { message?: string }): void => {
+    const onprogress = ({ message }: { message?: string | undefined }): void => {
       messages.push(message);
       if (message === 'half') heard.resolve();
     };
@@ -174,7 +174,7 @@ describe('MCP over HTTP', () => {
     const { client } = own;
     const app = createMcpApp({ client, nameOf: (id) => id, agents: [agent.name], programVersion: '1' });
     const server = await serveHttp({
-      app: { fetch: async (request) => await app.fetch(request), close: () => app.close() },
+      app: { fetch: async (request) => await app.fetch(request), close: () => void app.close() },
       host: '127.0.0.1',
       port: 0,
     });
@@ -185,7 +185,7 @@ describe('MCP over HTTP', () => {
   test('a client over HTTP gets the tools and their answers', async () => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
     await client.connect(new StreamableHTTPClientTransport(await serve()));
-    onTestFinished(async () => void (await client.close()));
+    onTestFinished(() => client.close());
     expect(await call(client, ASK, { message: 'hello' })).toBe('you said hello');
   });
 

@@ -62,7 +62,8 @@ export async function readAnswers(
 }
 
 /** Copies the parts. A worker that found an unreadable part could only give the model an error. */
-function readResult({ parts: given, ...result }: ToolOutput, at: string): ToolOutput {
+function readResult({ content, parts: given, isError }: Extract<Answer, { content: string }>, at: string): ToolOutput {
+  const result = { content, ...(isError !== undefined && { isError }) };
   if (given === undefined) return result;
   const read = readResultParts(given, `${at}.parts`);
   if (read.status === 'read') return { ...result, parts: read.parts as readonly OutputPart[] };

@@ -35,7 +35,7 @@ export async function runMcp({ output }: CommandContext, options: McpCommandOpti
   } else {
     const app = createMcpApp(served);
     const server = await serveHttp({
-      app: { fetch: async (request) => await app.fetch(request), close: async () => await app.close() },
+      app: { fetch: async (request) => await app.fetch(request), close: () => void app.close() },
       host: '127.0.0.1',
       port: options.port,
     });

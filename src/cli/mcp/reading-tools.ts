@@ -6,10 +6,10 @@ import type { Version } from '../../domain/version.ts';
 import { answerErrors, showMessage, writeJson } from './answers.ts';
 import { searchLog } from './search-log.ts';
 
-/** What the tools of the server reach: one tenant of one turnfold. */
+/** The tenant that the tools of the server reach. */
 export interface Reach {
   readonly client: TurnfoldClient;
-  nameOf(conversation: string): ConversationName;
+  readonly nameOf: (conversation: string) => ConversationName;
   /** Undefined over HTTP, where the key decides. */
   readonly tenant?: string | undefined;
 }
@@ -31,7 +31,7 @@ const limit = (most: number, usual: number) => z.number().int().min(1).max(most)
 const seq = z.number().int().min(1);
 
 function reading<Input extends z.ZodObject>(tool: ReadingTool<Input>): ReadingTool {
-  return tool as unknown as ReadingTool; // `input` of `read` is what the schema of the same tool reads
+  return tool;
 }
 
 /** Tools that change nothing. Their names are those of the client methods, or of the question that they answer. */
@@ -127,10 +127,10 @@ const READING_TOOLS: Readonly<Record<string, ReadingTool>> = {
 };
 
 export function registerReadingTools(server: McpServer, reach: Reach): void {
-  for (const [name, { about, input, read }] of Object.entries(READING_TOOLS)) {
+  for (const [name, tool] of Object.entries(READING_TOOLS)) {
     const annotations = { readOnlyHint: true, openWorldHint: false };
-    server.registerTool(name, { description: about, inputSchema: input, annotations }, (given) =>
-      answerErrors(async () => writeJson(await read(reach, given))),
+    server.registerTool(name, { description: tool.about, inputSchema: tool.input, annotations }, (given) =>
+      answerErrors(async () => writeJson(await tool.read(reach, given))),
     );
   }
 }

@@ -40,14 +40,12 @@ export async function searchLog(
     found.push(...log.flatMap((entry) => matchEntry(entry, words)));
     after = last.seq;
   }
+  const newest = found.slice(-most).toReversed();
   const matches = await Promise.all(
-    found
-      .slice(-most)
-      .reverse()
-      .map(async ({ seq, ...match }): Promise<Match> => {
-        const { entries } = await client.outline(conversation, { after: seq - 1, limit: 1 });
-        return { seq, state: entries[0]?.state ?? 'live', ...match };
-      }),
+    newest.map(async ({ seq, ...match }): Promise<Match> => {
+      const { entries } = await client.outline(conversation, { after: seq - 1, limit: 1 });
+      return { seq, state: entries[0]?.state ?? 'live', ...match };
+    }),
   );
   return { matches, searched, hasMore: found.length > most };
 }

@@ -6,8 +6,9 @@ import { registerTasks } from './turn-tasks.ts';
 
 const INSTRUCTIONS = `turnfold keeps conversations of agents and compacts their contexts. The log of a conversation has
 every message. A version of its context decides what the model reads: messages are live, summarized, masked, clipped or
-archived. To find why an agent forgot something: \`search_log\` for the words, \`versions\` for the compactions since
-then, \`report\` with \`find\` for what a version kept and lost, and \`show_version\` for what the model read.`;
+archived. Four tools show why an agent forgot something. \`search_log\` finds the words, and says what became of each
+message. \`versions\` lists the compactions. \`report\` with \`find\` shows what a version kept and lost.
+\`show_version\` shows the messages that the model read.`;
 
 interface McpOptions extends ServedAgents {
   readonly programVersion: string;

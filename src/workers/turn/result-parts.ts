@@ -6,7 +6,7 @@ import { type ClipBounds, type ClippedResult, clipResult } from './tool-output.t
 
 interface ClipPorts {
   readonly counter: TokenCounter;
-  weigh(message: Message): Promise<WeighedMessage>;
+  readonly weigh: (message: Message) => Promise<WeighedMessage>;
 }
 
 type ClippedOutput = ClippedResult & Pick<Message, 'parts'>;

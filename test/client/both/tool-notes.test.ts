@@ -6,7 +6,7 @@ import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { type Fixture, openFixture } from '../fixture.ts';
 
 let fixture: Fixture;
-/** What the tool of the next turn does. */
+/** Run of the tool in the next turn. */
 let work: (context: ToolContext) => Promise<string> = async () => 'done';
 
 beforeAll(async () => {

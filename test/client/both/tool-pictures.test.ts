@@ -6,7 +6,7 @@ import { PIXEL } from '../../fakes/contents.ts';
 import { type Fixture, openFixture } from '../fixture.ts';
 
 let fixture: Fixture;
-/** What the tool of the next turn returns. */
+/** Result of the tool in the next turn. */
 let output: object = {};
 let seen: Message | undefined;
 

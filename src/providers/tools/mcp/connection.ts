@@ -62,7 +62,7 @@ interface McpCall {
   readonly arguments: Record<string, unknown>;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
-  onProgress(progress: ToolProgress): void;
+  readonly onProgress: (progress: ToolProgress) => void;
 }
 
 /** A connection that opens at its first use, and again after a loss. Owns the client, and the process of a command. */
