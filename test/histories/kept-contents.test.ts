@@ -1,6 +1,6 @@
 /** Texts, calls and ids that stand in unusual places of foreign messages are kept, noted or refused. */
 import { describe, expect, it, test } from 'vitest';
-import { readMessageText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
+import { readMessageText as readRunText } from '../../src/api/http/ag-ui/message-content.ts';
 import { readUserInput } from '../../src/api/http/ai-sdk/chat-request.ts';
 import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
 import { readUserContent } from '../../src/api/http/responses/create-request.ts';

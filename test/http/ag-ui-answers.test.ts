@@ -31,7 +31,15 @@ async function post(body: object): Promise<Response> {
   return await fetch(`${server.url}/v1/ag-ui`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ tools: [], context: [], state: {}, forwardedProps: {}, messages: [], ...body }),
+    body: JSON.stringify({
+      protocolVersion: '1.0',
+      tools: [],
+      context: [],
+      state: {},
+      forwardedProps: {},
+      messages: [],
+      ...body,
+    }),
   });
 }
 

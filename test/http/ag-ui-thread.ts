@@ -5,6 +5,9 @@ export interface Interrupt {
   readonly toolCallId: string;
 }
 
+/** Fields that a client of AG-UI 1.0 always sends. */
+const EMPTY_INPUT = { protocolVersion: '1.0', tools: [], context: [], state: {}, forwardedProps: {}, messages: [] };
+
 /** The routes of AG-UI on a server, as a front-end calls them. */
 export function openThreads(url: string) {
   const post = async (path: string, body: object, left?: AbortSignal): Promise<Response> =>
@@ -15,7 +18,7 @@ export function openThreads(url: string) {
       body: JSON.stringify(body),
     });
   const start = async (body: object, left?: AbortSignal): Promise<Response> =>
-    await post('/v1/ag-ui', { tools: [], context: [], state: {}, forwardedProps: {}, messages: [], ...body }, left);
+    await post('/v1/ag-ui', { ...EMPTY_INPUT, ...body }, left);
   /** Runs to the end, and returns the events. */
   const run = async (body: object): Promise<AgUiEvent[]> => readEvents(await (await start(body)).text());
   /** Runs until the run is interrupted. */

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { TurnfoldClient } from '../client/index.ts';
 import { agUiRoutes, openAgUi } from './ag-ui/ag-ui-app.ts';
+import type { OnAbort } from './ag-ui/open-runs.ts';
 import { openChat } from './ai-sdk/ai-sdk-app.ts';
 import { aiSdkRoutes } from './ai-sdk/routes.ts';
 import type { WhileWaiting } from './ai-sdk/while-waiting.ts';
@@ -21,17 +22,19 @@ export interface ProtocolOptions {
   readonly agent?: string | undefined;
   /** What happens to a chat message that is sent while calls wait for answers, as in `AiSdkOptions` (`refuse`). */
   readonly whileWaiting?: WhileWaiting | undefined;
+  /** What happens to a run of AG-UI whose client aborts its request, as in `AgUiOptions` (`cancel`). */
+  readonly onAbort?: OnAbort | undefined;
 }
 
 /** Creates the protocols. Each protocol reaches only the tenant of its caller. */
-export function createProtocols({ client, agent, whileWaiting }: ProtocolOptions): MountedProtocol[] {
+export function createProtocols({ client, agent, whileWaiting, onAbort }: ProtocolOptions): MountedProtocol[] {
   const compact = mount(openCompact(), compactRoutes, answerResponseError);
   if (agent === undefined) return [compact];
   const options: BackendOptions = { clientFor: () => client, agent };
   return [
     compact,
     mount(openChat({ ...options, ...(whileWaiting && { whileWaiting }) }), aiSdkRoutes),
-    mount(openAgUi(options), agUiRoutes),
+    mount(openAgUi({ ...options, ...(onAbort && { onAbort }) }), agUiRoutes),
     mount(openResponses(options), responsesRoutes, answerResponseError),
     { ...mount(openOpenAi(options), openAiRoutes, answerOpenAiError), base: OPENAI_BASE },
   ];

@@ -3,13 +3,14 @@ import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { joinPartTexts } from '../../../domain/parts.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { readCallName } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
+import { type EventForm, readEventForm } from './event-form.ts';
+import { readMessageFiles, readMessageText } from './message-content.ts';
 import { callOf, turnOf } from './message-names.ts';
+import { type RunOwn, readRunOwn, readState, runOwnFields } from './run-own.ts';
 
-const contentSchema = z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]);
 const messageSchema = z.looseObject({ id: z.string(), role: z.string() });
 const resumeSchema = z.looseObject({
   interruptId: z.string(),
@@ -29,9 +30,13 @@ export const runInputSchema = z
   .looseObject({
     threadId: idSchema,
     runId: idSchema,
+    protocolVersion: z
+      .string()
+      .optional()
+      .describe('Version of the client. Absent: events have the form of clients before 1.0.'),
     messages: boundedList(messageSchema, 10_000),
-    resume: boundedList(resumeSchema, 1_000).optional(),
-    forwardedProps: z.unknown().optional(),
+    resume: boundedList(resumeSchema, 1_000).nullish(),
+    ...runOwnFields,
   })
   .meta({
     id: 'RunAgentInput',
@@ -48,6 +53,10 @@ export interface RunRequest {
   readonly messages: readonly AgUiMessage[];
   /** True if the front-end sent messages of this very run, which `messages` leaves out. */
   readonly isRepeated: boolean;
+  readonly form: EventForm;
+  readonly own: RunOwn;
+  /** State of the front-end. Undefined if empty. */
+  readonly state: unknown;
   readonly resume?: Resume;
 }
 
@@ -58,20 +67,28 @@ interface Resume {
 
 export function readRunRequest(body: unknown): RunRequest {
   const input = parseInput(runInputSchema, body);
-  const { threadId, runId, resume = [], forwardedProps } = input;
+  const { threadId, runId, forwardedProps } = input;
+  const resume = input.resume ?? [];
   if (resume.length === 0 && commandSchema.safeParse(forwardedProps).data?.command.resume !== undefined) {
     const why = 'this form of a resume names no interrupt. Send `resume`, a list with the id of each interrupt';
     throw fieldError('invalid_input', 'forwardedProps.command.resume', why);
   }
   const messages = input.messages.filter(({ id }) => turnOf(id) !== runId);
   const isRepeated = messages.length < input.messages.length;
-  if (resume.length > 0) return { threadId, runId, messages, isRepeated: false, resume: readResume(resume) };
+  const form = readEventForm(input.protocolVersion);
+  const state = readState(input.state);
+  const request = { threadId, runId, messages, form, state, own: readRunOwn(input, messages) };
+  if (resume.length > 0) return { ...request, isRepeated: false, resume: readResume(resume) };
   const last = messages.at(-1);
-  const isComplete =
-    last?.role === 'tool' || (last?.role === 'user' && readMessageText(last, messages.length - 1) !== '');
-  if (isComplete) return { threadId, runId, messages, isRepeated };
+  const isComplete = last?.role === 'tool' || (last?.role === 'user' && hasContent(last, messages.length - 1));
+  if (isComplete) return { ...request, isRepeated };
   const expected = 'expected a user message or tool messages at the end, or `resume`';
   throw fieldError('invalid_input', 'messages', expected);
+}
+
+function hasContent(message: AgUiMessage, index: number): boolean {
+  readMessageFiles(message, index);
+  return readMessageText(message, index) !== '';
 }
 
 function readResume(resume: NonNullable<RunInput['resume']>): Resume {
@@ -106,14 +123,4 @@ function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: st
 
 export function readTurnName(id: string, at: string): string {
   return parseInput(idSchema, turnOf(id), at);
-}
-
-export function readMessageText(message: AgUiMessage, index: number): string {
-  const content = parseInput(contentSchema, message['content'], `messages[${index}].content`);
-  if (typeof content === 'string') return content;
-  const texts = content.map((part) => {
-    if (part.type === 'text' && typeof part['text'] === 'string') return part['text'];
-    throw fieldError('invalid_input', `messages[${index}].content`, `expected text, and got "${part.type}"`);
-  });
-  return joinPartTexts(texts);
 }

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { isTurnfoldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
-import type { CallAnswer } from '../../client/index.ts';
+import type { CallAnswer, InputPart } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
+import { readMessageFiles, readMessageText } from './message-content.ts';
 import { turnOf } from './message-names.ts';
-import { readMessageText } from './run-input.ts';
+
 
 interface Results {
   readonly caller: string;
@@ -57,18 +58,33 @@ export function readAllResults(
 
 const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
 
+type ShownCall = z.output<typeof shownCallSchema>;
+
+/** Calls of an assistant message. An invalid one is left out. */
+export function readMadeCalls({ toolCalls }: AgUiMessage): ShownCall[] {
+  const made = Array.isArray(toolCalls) ? (toolCalls as unknown[]) : [];
+  return made.flatMap((one) => shownCallSchema.safeParse(one).data ?? []);
+}
+
 /** A tool message has only the id of its call. The message that made the call shows which call the front-end means. */
 export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
-  const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
-  const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
+  const shown = messages.flatMap(readMadeCalls).findLast(({ id }) => id === call.id);
   if (shown === undefined) return answer;
   const { name, arguments: written } = shown.function;
   return { ...answer, hash: checkShownCall(call, { name, input: readJsonOrText(written) }, 'messages') };
 }
 
+/** Text of a user message with its images and files. */
+export interface UserText {
+  /** Id of the message. */
+  readonly id: string;
+  readonly text: string;
+  readonly files: readonly InputPart[];
+}
+
 interface UserTexts {
   /** Oldest first. */
-  readonly texts: readonly string[];
+  readonly texts: readonly UserText[];
   /** Index of the first text behind the last answer. Earlier texts are not new. */
   readonly firstNew: number;
   /** True if the front-end has messages of the turn, so that the texts are newer than the turn's input. */
@@ -82,23 +98,24 @@ export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string)
   const answer = messages.findLastIndex((one) => isOfTurn(one) || (one.role !== 'user' && one.role !== 'tool'));
   const texts = messages.flatMap((message, index) => {
     if (message.role !== 'user' || index <= (start === -1 ? answer : start)) return [];
-    const text = readUserText(messages, index);
-    return text === '' ? [] : [{ text, index }];
+    const read = readUserText(messages, index);
+    return read.text === '' ? [] : [{ ...read, id: message.id, index }];
   });
   const before = texts.filter(({ index }) => index < answer);
-  return { texts: texts.map(({ text }) => text), firstNew: before.length, isBehindTurn: start !== -1 };
+  return { texts, firstNew: before.length, isBehindTurn: start !== -1 };
 }
 
 /** An invalid message before the last one counts as empty, because its own run was refused. */
-function readUserText(messages: readonly AgUiMessage[], index: number): string {
+function readUserText(messages: readonly AgUiMessage[], index: number): Omit<UserText, 'id'> {
   const message = messages[index] as AgUiMessage;
   const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;
   try {
     const text = readMessageText(message, index);
-    if (!isLast) checkMessageBytes({ role: 'user', content: text }, 'messages');
-    return text;
+    const files = readMessageFiles(message, index);
+    if (!isLast) checkMessageBytes({ role: 'user', content: text, ...(files.length > 0 && { parts: files }) }, 'messages');
+    return { text, files };
   } catch (error) {
     if (isLast || !isTurnfoldError(error)) throw error;
-    return '';
+    return { text: '', files: [] };
   }
 }

@@ -1,12 +1,23 @@
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { isAnswerKind, type TurnView } from '../../../domain/turn.ts';
-import type { CallAnswer, OpenTurns } from '../../client/index.ts';
+import type { CallAnswer, InputPart, OpenTurns } from '../../client/index.ts';
+import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { undecided } from '../front-end/call-names.ts';
-import { checkMessages, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { checkMessages, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
-import { type RunRequest, readMessageText, readTurnName } from './run-input.ts';
+import { readMessageText } from './message-content.ts';
+import {
+  checkReplaced,
+  endOfMatch,
+  findReplaced,
+  readKnownTexts,
+  type Replaced,
+  takeOut,
+  writeMessageId,
+} from './replaced-turns.ts';
+import { type RunRequest, readTurnName } from './run-input.ts';
 import {
   findResults,
   findShownResults,
@@ -15,6 +26,7 @@ import {
   readThreadTexts,
   readToolMessage,
 } from './run-messages.ts';
+import { findSeed, seedThread } from './seed-thread.ts';
 
 interface RunTurns {
   readonly answered?: { readonly turn: string; readonly calls: ReadonlySet<string> };
@@ -34,9 +46,10 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   // A run without a message may have the id of the turn that it answers.
   const isRepeated = own !== undefined && turn !== runId;
   if (isRepeated) await checkRepeated(backend, request, own);
-  const input = isRepeated ? undefined : await readNewInput(backend, request, turn);
+  const seed = own === undefined ? await findSeed(backend, request) : undefined;
+  const input = isRepeated ? undefined : await readNewMessage(backend, request, turn);
   if (answering === undefined) {
-    if (input !== undefined) await enqueue(backend, request, input);
+    if (input !== undefined) await begin(backend, request, { input, seed });
     const results = isRepeated ? findShownResults(messages) : undefined;
     const isKnown = results !== undefined && (await readTurn(backend, threadId, results.turn)) !== undefined;
     return { ...(isKnown && { answered: results }), hasOwn: true };
@@ -50,20 +63,44 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   return { answered: { turn: view.turn, calls }, hasOwn: input !== undefined || isRepeated };
 }
 
-async function checkInput(backend: Backend, { threadId, runId }: RunRequest, input: string, view: TurnView) {
-  if (runId === view.turn) {
+interface Beginning {
+  readonly input: NewMessage;
+  readonly seed: Awaited<ReturnType<typeof findSeed>>;
+}
+
+/** Checks all that would refuse the turn, before it changes the thread. */
+async function begin(backend: Backend, request: RunRequest, { input, seed }: Beginning): Promise<void> {
+  const { replaced } = input;
+  checkReplaced(backend, replaced);
+  if (seed !== undefined || replaced.length > 0) await checkNewMessage(backend, request, input);
+  if (seed !== undefined) await seedThread(backend, request, seed);
+  await takeOut(backend, request.threadId, { replaced, next: request.runId });
+  await enqueue(backend, request, input);
+}
+
+async function checkInput(backend: Backend, request: RunRequest, input: NewMessage, view: TurnView): Promise<void> {
+  if (request.runId === view.turn) {
     const why = 'the turn of this runId waits for the answers. A run that also adds a message needs a new runId';
     throw fieldError('invalid_input', 'runId', why);
   }
-  const fields = { field: 'threadId', textField: 'messages' };
-  await checkMessages(backend, { conversation: threadId, agent: backend.agent, texts: [input], ...fields });
+  await checkNewMessage(backend, request, input);
 }
 
-async function enqueue(backend: Backend, request: RunRequest, input: string, onBusy?: 'steer'): Promise<void> {
+async function checkNewMessage(backend: Backend, { threadId }: RunRequest, { text, files }: NewMessage): Promise<void> {
+  const parts = files.map((file) => ({ ...file }));
+  if (parts.length > 0) checkMessageBytes({ role: 'user', content: text, parts }, 'messages');
+  const fields = { field: 'threadId', textField: 'messages' };
+  await checkMessages(backend, { conversation: threadId, agent: backend.agent, texts: [text], ...fields });
+}
+
+async function enqueue(backend: Backend, request: RunRequest, added: NewMessage, onBusy?: 'steer'): Promise<void> {
   const { client, agent, tenant } = backend;
-  const { threadId: conversation, runId: turn } = request;
+  const { threadId: conversation, runId: turn, own: brought } = request;
+  const { id, text: input, files } = added;
+  const parts = files.length > 0 && { parts: [...files] };
+  const named = { conversation, tenant, agent, turn, metadata: writeMessageId(id) };
   try {
-    await client.enqueueTurn({ conversation, tenant, agent, turn, input, ...(onBusy && { onBusy }) });
+    await client.enqueueTurn({ ...named, input, ...parts, ...brought, ...(onBusy && { onBusy }) });
   } catch (error) {
     const own = isTurnfoldError(error, 'turn_conflict') ? await readTurn(backend, conversation, turn) : undefined;
     if (own === undefined) throw error;
@@ -149,62 +186,49 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
   throw fieldError('conflict', 'resume', `the thread also waits for answers to ${ids}. Answer all interrupts at once`);
 }
 
-const LOG_TAIL = 500;
+/** Message that a run adds to its thread. */
+interface NewMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly files: readonly InputPart[];
+  /** Turns that the message replaces. */
+  readonly replaced: Replaced;
+}
 
 /**
- * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no name
- * that the log knows. So this function finds the texts of earlier runs by their content, among the open turns and in
- * the log. The search in the log begins at the last turn of which the front-end has messages.
+ * Reads the message that a run adds to the thread. A front-end sends its whole thread each time, and a message has no
+ * name that the log knows. So this function finds the texts of earlier runs by their content, among the open turns and
+ * in the log. The search in the log begins at the last turn of which the front-end has messages.
  * @param answered turn whose calls the run answers
  * @returns undefined without a new text
  */
-async function readNewInput(
+async function readNewMessage(
   backend: Backend,
-  request: RunRequest,
+  { threadId, messages }: RunRequest,
   answered: string | undefined,
-): Promise<string | undefined> {
-  const { threadId, messages } = request;
+): Promise<NewMessage | undefined> {
   const seen = answered ?? findSeenTurn(messages);
   const { texts, firstNew, isBehindTurn } = readThreadTexts(messages, seen);
   const last = texts.length - 1;
   if (firstNew > last) return undefined;
-  if (answered === undefined && firstNew === last) return texts[last];
-  const known = findKnown(texts, await readKnownTexts(backend, threadId, seen, isBehindTurn));
+  const known = await readKnownTexts(backend, threadId, { seen, isBehindTurn });
+  const replaced =
+    answered === undefined ? await findReplaced(backend, threadId, { texts, known, hasSeen: seen !== undefined }) : [];
+  const kept = known.slice(0, known.length - replaced.length).map(({ text }) => text);
+  const found = findKnown(texts.map(({ text }) => text), kept);
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
     // A run without answers is sent for its last message. If an earlier one has the same text, the person asks again.
-    return !known.has(index) || (answered === undefined && index === last);
+    return !found.has(index) || (answered === undefined && index === last);
   });
-  return added.length === 0 ? undefined : added.join('\n\n');
+  const text = added.map((one) => one.text).join('\n\n');
+  const files = added.flatMap((one) => one.files);
+  return added.length === 0 ? undefined : { id: added.at(-1)?.id ?? '', text, files, replaced };
 }
 
 function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
   const last = messages.findLast(({ id, role }) => role !== 'user' && turnOf(id) !== '');
   return last && turnOf(last.id);
-}
-
-/**
- * Reads the user's texts of earlier runs: in the log from the turn on, and in turns that no worker has claimed.
- * @param isBehindTurn true: without the input of the turn itself
- */
-async function readKnownTexts(
-  backend: Backend,
-  threadId: string,
-  seen: string | undefined,
-  isBehindTurn: boolean,
-): Promise<string[]> {
-  // Open turns are read first, so that a turn that begins between the two reads is in the log.
-  const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
-  const log = await readLogTail(backend, threadId, LOG_TAIL);
-  const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
-  const users = log
-    .slice(Math.max(0, first))
-    .filter(({ message, turn }) => message.role === 'user' && !(isBehindTurn && turn === seen));
-  const logged = new Set(users.map(({ turn }) => turn));
-  const queued = (open?.turns ?? []).flatMap(({ turn, input }) => {
-    return input === undefined || logged.has(turn) ? [] : [input];
-  });
-  return [...users.map(({ message }) => message.content), ...queued];
 }
 
 /** A known message may consist of several texts in a row. @returns indexes of the texts of earlier runs */
@@ -221,15 +245,4 @@ function findKnown(texts: readonly string[], known: readonly string[]): Set<numb
     found.add(at);
   }
   return found;
-}
-
-function endOfMatch(texts: readonly string[], first: number, message: string): number | undefined {
-  if (!message.startsWith(texts[first] ?? '')) return undefined;
-  let joined = texts[first] ?? '';
-  let end = first;
-  while (joined.length < message.length && end + 1 < texts.length) {
-    end += 1;
-    joined += `\n\n${texts[end]}`;
-  }
-  return joined === message ? end : undefined;
 }
