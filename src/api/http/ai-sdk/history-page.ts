@@ -3,7 +3,7 @@ import type { LogEntry } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny } from '../front-end/reads.ts';
-import { listShown, readHistoryFacts, type ShownMessage } from './chat-history.ts';
+import { listShown, readHistoryFacts, type ShownMessage, type UiMessage } from './chat-history.ts';
 import { readPlace } from './chat-live.ts';
 
 const LARGEST_PAGE = 500;
@@ -28,13 +28,23 @@ export async function readHistoryPage(backend: Backend, id: string, query: unkno
   const place = await readPlace(backend, id);
   const page = (await readIfAny(readPage(backend, { id, before, limit }))) ?? { shown: [], isFirst: true };
   const [first] = page.shown;
+  const messages = page.shown.map(({ message }) => message);
   return {
     id,
-    messages: page.shown.map(({ message }) => message),
+    messages: before === undefined ? addFirstAsked(messages, place.turns) : messages,
     ...place,
     ...(first !== undefined && !page.isFirst && { before: String(first.seq) }),
   };
 }
+
+/** Adds the message of the first open turn, whose answer the page streams, although no worker has begun the turn. */
+function addFirstAsked(messages: readonly UiMessage[], [first]: Place['turns']): readonly UiMessage[] {
+  const { messageId: id = '', text } = first ?? {};
+  if (text === undefined || messages.some((message) => message.id === id)) return messages;
+  return [...messages, { id, role: 'user', parts: [{ type: 'text', text }] }];
+}
+
+type Place = Awaited<ReturnType<typeof readPlace>>;
 
 interface AskedPage {
   readonly id: string;

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Agent } from '../../../src/domain/agent.ts';
+import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
+import { modelChain } from '../../../src/providers/chain.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
+
+const PIECE = 'and so on, ';
+/** A worker sends pieces every 50 ms. */
+const PIECE_MS = 55;
+const input = z.object({ place: z.string().optional() });
+
+/** Gates by name. The message `hold x` streams a piece, then waits for the gate x. */
+export const gates = new Map<string, PromiseWithResolvers<void>>();
+
+/** Calls of the model by name, so that a message can fail once and then succeed. */
+const attempts = new Map<string, number>();
+
+export const CUT_AGENT = 'cutter';
+
+/** An agent for chats that are cut. The first words of a message say what happens. A name makes each message unique. */
+export function createCutAgent(): Agent {
+  return {
+    name: CUT_AGENT,
+    system: 'You talk.',
+    policy: { maxTokens: 3_000 },
+    tools: [
+      { name: 'look', description: 'runs in the worker', input, run: async () => ({ sky: 'blue' }) },
+      {
+        name: 'break',
+        description: 'fails',
+        input,
+        run: async () => {
+          throw new Error('the tool broke');
+        },
+      },
+      {
+        name: 'paint',
+        description: 'emits values',
+        input,
+        run: async (_, { emit }) => {
+          emit('picture', { colour: 'red' });
+          return 'painted';
+        },
+      },
+      { name: 'locate', description: 'runs in the page', input },
+      { name: 'book', description: 'needs approval', input, needsApproval: true, run: async () => 'booked' },
+    ],
+    model: modelChain([scriptedModel({ decide }), scriptedModel({ decide: answerPlainly })]),
+  };
+}
+
+function answerPlainly({ messages }: ModelRequest): ScriptedOutcome {
+  const isFailing = messages.at(-1)?.content.startsWith('fail') === true;
+  return isFailing ? new ModelError('fatal', 'the model is broken') : { content: say(3, 'plain') };
+}
+
+function decide({ messages }: ModelRequest): ScriptedOutcome {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const text = messages[asked]?.content ?? '';
+  const usage = { inputTotal: 10, output: 5, outputKept: 5 };
+  const results = messages.slice(asked + 1).filter(({ role }) => role === 'tool');
+  const [word = '', name = '', rest = ''] = text.split(' ', 3);
+  const [first = '', ...others] = rest.split('+');
+  // Calls after a + are made one round later.
+  const round = [first, ...others][messages.slice(asked + 1).filter(({ role }) => role === 'assistant').length];
+  if ((word === 'call' || word === 'think') && round !== undefined && round !== '') {
+    const toolCalls = round.split(',').map((tool) => ({ name: tool, arguments: { place: 'here' } }));
+    return { reasoning: word === 'think' ? PIECE : '', content: say(2, 'before'), toolCalls, usage };
+  }
+  if (results.length > 0) return { content: say(3, results.map(({ content }) => content).join('|')), usage };
+  if (word === 'fail') return new ModelError('fatal', 'the model is broken');
+  if (word === 'break') return { content: breakOff() };
+  if (word === 'retry' && countAttempt(name) === 1)
+    return new ModelError('retry', 'busy', { retryAt: Date.now() + 50 });
+  if (word === 'hold') return { content: hold(name), usage };
+  const count = Number(rest) || 4;
+  return { reasoning: word === 'think' ? PIECE : '', content: say(count, `heard ${word}`), usage };
+}
+
+function countAttempt(name: string): number {
+  const count = (attempts.get(name) ?? 0) + 1;
+  attempts.set(name, count);
+  return count;
+}
+
+async function* say(pieces: number, what: string): AsyncGenerator<string> {
+  for (let piece = 1; piece <= pieces; piece += 1) {
+    if (piece > 1) await sleep(PIECE_MS);
+    yield `${what} ${piece} ${PIECE}`;
+  }
+}
+
+async function* hold(name: string): AsyncGenerator<string> {
+  yield* say(2, 'held');
+  await gates.get(name)?.promise;
+  yield* say(2, 'released');
+}
+
+async function* breakOff(): AsyncGenerator<string> {
+  yield* say(2, 'void');
+  throw new ModelError('fatal', 'the model broke off');
+}

@@ -1,0 +1,61 @@
+/** Receives the number of each frame of the streams of a page, from 1. A lost request or answer has a number, too. */
+export type OnFrame = (frame: number) => 'pass' | 'cut';
+
+export interface CutFetch {
+  readonly fetch: typeof fetch;
+  /** Number of frames so far. */
+  frames: number;
+}
+
+/** A `fetch` that can lose the requests of a chat stream, their answers, and each frame of their answers. */
+export function createCutFetch(serve: (request: Request) => Promise<Response> | Response, onFrame: OnFrame): CutFetch {
+  const cut: CutFetch = {
+    frames: 0,
+    fetch: async (target, init) => {
+      const request = new Request(new URL(String(target), 'http://127.0.0.1'), init);
+      request.headers.set('host', '127.0.0.1');
+      if (!isStream(request)) return await serve(request);
+      const meet = (): boolean => onFrame(++cut.frames) === 'cut';
+      if (meet()) throw new TypeError('the request was lost');
+      const response = await serve(request);
+      if (meet()) {
+        await response.body?.cancel();
+        throw new TypeError('the answer was lost');
+      }
+      const { body, status, headers } = response;
+      return new Response(body && cutFrames(body, meet), { status, headers });
+    },
+  };
+  return cut;
+}
+
+function isStream({ method, url }: Request): boolean {
+  const { pathname } = new URL(url);
+  return pathname.endsWith('/stream') || (method === 'POST' && pathname === '/v1/chat');
+}
+
+/** Cuts in front of a frame, or in its middle. */
+function cutFrames(body: ReadableStream<Uint8Array>, meet: () => boolean): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await reader.read();
+        if (done) return controller.close();
+        const frames = decoder.decode(value, { stream: true }).split(/(?<=\n\n)/);
+        for (const frame of frames) {
+          if (meet()) {
+            controller.enqueue(encoder.encode(frame.slice(0, frame.length / 2)));
+            await reader.cancel();
+            return controller.error(new TypeError('the connection was cut'));
+          }
+          controller.enqueue(encoder.encode(frame));
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
