@@ -233,6 +233,7 @@ export const conversationOperations = {
     method: 'get',
     path: CONVERSATION,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'Show owner, title, agent, size, open calls and the compaction in progress, without messages.',
     answer: conversationSchema,
     onlyInBody: 'conversation',
@@ -241,6 +242,7 @@ export const conversationOperations = {
     method: 'post',
     path: CONVERSATION,
     scope: 'enqueue',
+    errors: ['not_found'],
     summary:
       'Change owner, title or metadata of a conversation. null removes a value. The owner needs the scope admin.',
     body: conversationChangeSchema,
@@ -258,6 +260,7 @@ export const conversationOperations = {
     method: 'post',
     path: `${CONVERSATION}/fork`,
     scope: 'admin',
+    errors: ['not_found', 'gone', 'conflict', 'version_gone', 'conversation_forking', 'fork_abandoned'],
     summary: 'Copy a conversation into a new one, whole or up to a version or message.',
     repeatedBy: 'operation',
     keyName: 'forkConversation',

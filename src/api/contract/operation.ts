@@ -1,6 +1,10 @@
 import { z } from 'zod';
-import type { Scope } from '../../domain/access-key.ts';
+import { keyIdSchema, type Scope } from '../../domain/access-key.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
+import type { HttpCode } from '../http/problem.ts';
+
+export type RouteError = ErrorCode | HttpCode;
 
 /**
  * One operation for callers: a row of the tables in this folder. Its key is its only name: the method of the client and
@@ -22,6 +26,11 @@ export interface Operation {
   readonly path: `/v1/${string}`;
   readonly scope: Scope;
   readonly summary: string;
+  /**
+   * Codes of errors that the other fields do not imply. `listErrors` of `http/route-errors.ts` adds the rest: errors of
+   * access, of a body, of a write and of an id that is used twice.
+   */
+  readonly errors?: readonly RouteError[];
   /** Schema of the query, with the types of the client's input: numbers and booleans are not text. */
   readonly query?: z.ZodObject;
   /** Schema of the JSON body. The request may have no body if the schema accepts undefined. */
@@ -60,6 +69,8 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   conversation: idSchema.describe('Id of the conversation.'),
   turn: idSchema.describe('Id of the turn.'),
   proposal: idSchema.describe('Id of the proposal.'),
+  key: keyIdSchema.describe('Id of the access key.'),
+  webhook: idSchema.describe('Id of the webhook.'),
   response: z.string().min(1).max(400).describe('Id of the response.'),
   version: z.coerce.number().int().min(0).describe('Number of a kept version. 0 is the whole log.'),
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ConversationEvent } from '../../domain/conversation-event.ts';
 import type { ConversationName } from './names.ts';
 import { CONVERSATION, type Operations, TURN } from './operation.ts';
+import { conversationEventSchema, turnPartSchema } from './stream-parts.ts';
 import type { TurnPart } from './turn-parts.ts';
 
 export interface StreamMethods {
@@ -51,20 +52,12 @@ const waitMs = z
   .optional()
   .describe('How long to follow, in ms. Then an event `end` comes, and the stream ends. Absent: without a limit.');
 
-const turnPartSchema = z
-  .looseObject({ type: z.string(), step: z.number().optional() })
-  .meta({ id: 'TurnPart', description: 'A part of a turn, as in docs/reference/client.md. The last part is `end`.' });
-
-const eventSchema = z.looseObject({ type: z.string(), at: z.number().optional() }).meta({
-  id: 'ConversationEvent',
-  description: 'A durable event, or `lost`, as in docs/reference/client.md. After `waitMs`, `end`.',
-});
-
 export const streamOperations = {
   stream: {
     method: 'get',
     path: `${TURN}/events`,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'Stream a turn as server-sent events, from its start or from an event. The last event is `end`.',
     query: z.strictObject({ after, waitMs }),
     answer: turnPartSchema,
@@ -74,9 +67,10 @@ export const streamOperations = {
     method: 'get',
     path: `${CONVERSATION}/events`,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'Follow the durable events of a conversation: settled turns, waits, new versions, proposals.',
     query: z.strictObject({ after, waitMs }),
-    answer: eventSchema,
+    answer: conversationEventSchema,
     answerType: 'text/event-stream',
   },
 } satisfies Operations;

@@ -117,9 +117,12 @@ const failureSchema = z
   })
   .meta({ id: 'TurnFailure' });
 
-const waitSchema = waitingSchema.meta({ id: 'Waiting', description: 'Why and until when a suspended turn waits.' });
+export const waitSchema = waitingSchema.meta({
+  id: 'Waiting',
+  description: 'Why and until when a suspended turn waits.',
+});
 
-const turnSchema = z
+export const turnSchema = z
   .looseObject({
     turn: idSchema,
     agent: idSchema,
@@ -212,6 +215,7 @@ export const turnOperations = {
     method: 'get',
     path: `${CONVERSATION}/turns`,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'List the unsettled turns of a conversation in the order in which they run.',
     query: openTurnsSchema,
     answer: openTurnsAnswer,
@@ -220,6 +224,7 @@ export const turnOperations = {
     method: 'get',
     path: TURN,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'Show the state of a turn: its answer, its failure or the calls that it waits for.',
     answer: turnSchema,
   },
@@ -227,6 +232,7 @@ export const turnOperations = {
     method: 'get',
     path: `${TURN}/steps`,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'Show the model and tool calls of a turn with their times, and the attempt and lease of its worker.',
     answer: turnStepsSchema,
   },
@@ -234,6 +240,7 @@ export const turnOperations = {
     method: 'get',
     path: `${TURN}/result`,
     scope: 'read',
+    errors: ['not_found'],
     summary: 'Wait until a turn has settled, then show it. After `waitMs` the answer is its present state.',
     query: z.strictObject({ waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(RESULT_WAIT_MS) }),
     waits: true,
@@ -243,6 +250,7 @@ export const turnOperations = {
     method: 'post',
     path: `${TURN}/cancel`,
     scope: 'enqueue',
+    errors: ['not_found'],
     summary: 'Settle a turn as canceled. The answer is the state afterwards, e.g. completed if the turn settled first.',
     answer: z.looseObject({ state: z.enum(TURN_STATES) }).meta({ id: 'TurnStateOnly' }),
     member: 'state',
@@ -251,6 +259,7 @@ export const turnOperations = {
     method: 'post',
     path: `${TURN}/answers`,
     scope: 'answer',
+    errors: ['not_found', 'conflict', 'message_too_large'],
     summary: 'Answer calls that a turn waits for, with results or with decisions, by call id. All are stored, or none.',
     args: ['conversation', 'turn', 'answers'],
     body: answerOptionsSchema.extend({ answers: answersSchema }),

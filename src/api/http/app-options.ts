@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { z } from 'zod';
 import type { Scope } from '../../domain/access-key.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
-import type { TurnfoldClient } from '../client/index.ts';
+import type { AccessKeys, TurnfoldClient, Webhooks } from '../client/index.ts';
 import type { RouteError } from '../contract/operation.ts';
 import type { AccessOptions, Admission } from './access.ts';
 import type { Caller } from './caller.ts';
@@ -116,9 +116,15 @@ export interface ServerFacts extends Pick<Admission, 'guard'> {
   readonly onError: (error: unknown) => void;
 }
 
+/** A client of `openClient` or `openHttpClient`. Without keys and webhooks, their routes answer `not_offered`. */
+export interface ServedClient extends TurnfoldClient {
+  readonly keys?: Omit<AccessKeys, 'authenticate'>;
+  readonly webhooks?: Webhooks;
+}
+
 export interface HttpAppOptions extends AccessOptions, Partial<Pick<ServerFacts, 'basePath' | 'onError'>> {
   /** Client through which every route works. */
-  readonly client: TurnfoldClient;
+  readonly client: ServedClient;
   /** true: requests that would change something get 403 `read_only`, whatever the rights of the caller (false). */
   readonly isReadOnly?: boolean;
   /** Limits of requests. */

@@ -58,6 +58,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const answering: Answering = {
     services: {
       client,
+      keys: client.keys,
+      webhooks: client.webhooks,
       streams: limits,
       memory: new AnswerMemory(limits.answerMemoryBytes, limits.stalledMs),
       basePath,

@@ -27,6 +27,7 @@ export type {
   HttpLimits,
   MountedProtocol,
   ProtocolRoute,
+  ServedClient,
   ServerFacts,
 } from './app-options.ts';
 export { type Authenticate, authenticateByKey, type Caller } from './caller.ts';

@@ -1,28 +1,31 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { pathParameters, problemSchema } from '../contract/operation.ts';
-import type { ProtocolRoute } from './app-options.ts';
+import { pathParameters, type RouteError } from '../contract/operation.ts';
+import type { AnswerError, MountedProtocol, ProtocolRoute } from './app-options.ts';
 import { EVENT_STREAM } from './event-stream.ts';
+import { addExamples } from './examples.ts';
 import { IDEMPOTENCY_HEADER, idempotencyKeySchema } from './idempotency-key.ts';
-import { PROBLEM_TYPE } from './problem.ts';
 import type { Route } from './route.ts';
+import { describeErrors, listErrors, listProtocolErrors, type SharedErrors } from './route-errors.ts';
 
 const lastEventIdSchema = z.string().max(256).describe('Id of the last handled event. The stream continues behind it.');
 
-const retryAfterSchema = z.string().describe('Seconds after which the same request may succeed.');
-
 interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
   readonly method: ProtocolRoute['method'] | Route['method'];
+  /** Codes of all errors, in the order of the document. */
+  readonly errors: readonly RouteError[];
+  readonly answerError?: AnswerError | undefined;
   readonly isBodyOptional?: boolean | undefined;
   readonly status?: number | undefined;
 }
 
 export function describeRoutes(routes: readonly RouteDescription[], version: string, basePath: string): object {
   const paths: ZodOpenApiPathsObject = {};
+  const shared: SharedErrors = new Map();
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method]: writeOperation(route) };
+    paths[route.path] = { ...paths[route.path], [route.method]: writeOperation(route, shared) };
   }
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.1',
       info: {
@@ -39,6 +42,11 @@ export function describeRoutes(routes: readonly RouteDescription[], version: str
     },
     { allowEmptySchema: { custom: true, transform: true } },
   );
+  return addExamples(document);
+}
+
+export function describeProtocol({ routes, answerError }: MountedProtocol): RouteDescription[] {
+  return routes.map((route) => ({ ...route, errors: listProtocolErrors(route), answerError }));
 }
 
 export function describeRoute(route: Route): RouteDescription {
@@ -58,13 +66,14 @@ export function describeRoute(route: Route): RouteDescription {
     ...(query && { query }),
     ...(body && { body, isBodyOptional: body.safeParse(undefined).success }),
     headers: z.object(headers),
+    errors: listErrors(route),
     results: { [answerType]: answer },
   };
 }
 
-function writeOperation(route: RouteDescription): ZodOpenApiOperationObject {
+function writeOperation(route: RouteDescription, shared: SharedErrors): ZodOpenApiOperationObject {
   const { operation, summary, scopes, query, body, isBodyOptional = false, status = 200, results, empty } = route;
-  const { path, headers = z.object({}) } = route;
+  const { path, headers = z.object({}), errors, answerError } = route;
   const content = Object.entries(results).map(([type, schema]) => [type, { schema }]);
   return {
     operationId: operation,
@@ -84,11 +93,7 @@ function writeOperation(route: RouteDescription): ZodOpenApiOperationObject {
         content: Object.fromEntries(content) as Record<string, { schema: z.ZodType }>,
       },
       ...(empty !== undefined && { '204': { description: empty } }),
-      default: {
-        description: 'The request failed.',
-        headers: z.object({ 'retry-after': retryAfterSchema.optional() }),
-        content: { [PROBLEM_TYPE]: { schema: problemSchema } },
-      },
+      ...describeErrors(errors, shared, answerError),
     },
   };
 }
