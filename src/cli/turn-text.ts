@@ -1,5 +1,6 @@
 import type { OpenTurn, TurnPart } from '../api/client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
+import type { ToolProgress } from '../domain/tool-notes.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 import type { Output } from './output.ts';
 
@@ -67,6 +68,20 @@ export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: 
     });
 }
 
+/** Progress of a tool call, such as `3 of 10 pages`. */
+export function describeProgress({ text = '', done, total }: ToolProgress): string {
+  const amount = done === undefined ? '' : total === undefined ? String(done) : `${done} of ${total}`;
+  return [amount, text].filter(Boolean).join(' ');
+}
+
+/** Characters of an emitted value that a terminal shows. `--json` prints it whole. */
+const VALUE_CHARACTERS = 200;
+
+function clipJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return json.length <= VALUE_CHARACTERS ? json : `${json.slice(0, VALUE_CHARACTERS)}…`;
+}
+
 /** Prints the text of a turn while the model writes it, one paragraph for each model call. */
 export class TurnPage {
   readonly #output: Output;
@@ -82,6 +97,8 @@ export class TurnPage {
       this.breakLine();
       this.#output.note('(the step starts again, ignore its text above)');
     }
+    if (part.type === 'progress') this.#output.note(`  ${part.call}  ${describeProgress(part)}`);
+    if (part.type === 'data') this.#output.note(`  ${part.call}  ${part.name} ${clipJson(part.data)}`);
     if (part.type !== 'text') return;
     if (part.step !== this.#step) this.breakLine();
     this.#step = part.step;

@@ -17,7 +17,7 @@ export interface ToolProgress {
 export interface ToolData {
   readonly name: string;
   /** Distinguishes values of one name (none: the name has one value). */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Any JSON value. */
   readonly data: unknown;
 }

@@ -43,6 +43,19 @@ test('turnfold enqueue --stream prints the whole answer if its text was not prin
   expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
 });
 
+test('turnfold enqueue --stream prints progress of tools and the values that they emit to standard error', async () => {
+  const at = { id: '1-0-0', step: 1, call: 'c2_0' };
+  const parts: TurnPart[] = [
+    text('Let me see.'),
+    { type: 'progress', ...at, text: 'pages', done: 3, total: 10 },
+    { type: 'data', ...at, name: 'chart', data: { bars: [1] } },
+    { type: 'data', ...at, name: 'long', data: 'x'.repeat(300) },
+    answered('It is blue.'),
+  ];
+  const { stderr } = await print(parts);
+  expect(stderr).toBe(`  c2_0  3 of 10 pages\n  c2_0  chart {"bars":[1]}\n  c2_0  long "${'x'.repeat(199)}…\n`);
+});
+
 test('turnfold enqueue --stream notes that a step starts again', async () => {
   const again = [
     text('It is bl'),

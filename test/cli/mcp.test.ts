@@ -150,11 +150,11 @@ describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (
     const messages: (string | undefined)[] = [];
     const onprogress = ({ message }: { message?: string | undefined }): void => {
       messages.push(message);
-      if (message === 'half') heard.resolve();
+      if (message === '1 of 2 half') heard.resolve();
     };
     const { content } = await client.callTool({ name: ASK, arguments: { message: 'slow' } }, { onprogress });
     expect(content).toMatchObject([{ text: 'heard: slowly' }]);
-    expect(messages).toEqual(['calls slow', 'half']);
+    expect(messages).toEqual(['calls slow', '1 of 2 half']);
   });
 });
 

@@ -14,6 +14,8 @@ interface Step {
   readonly wait: 'none' | 'compaction' | 'approval' | 'tools';
   readonly compacts: boolean;
   readonly isSteered: boolean;
+  /** Do the tools report progress and values? */
+  readonly isNoted: boolean;
 }
 
 const word = fc.constantFrom('a', 'It is ', '😀', '\n', '{"x":', '[1]', 'data: ');
@@ -27,6 +29,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   wait: fc.constantFrom('none', 'compaction', 'approval', 'tools'),
   compacts: fc.boolean(),
   isSteered: fc.boolean(),
+  isNoted: fc.boolean(),
 });
 
 const endArbitrary = fc.constantFrom('completed' as const, 'failed' as const, 'canceled' as const);
@@ -89,6 +92,10 @@ function writeStep(parts: Body[], step: Step, number: number) {
     parts.push({ type: 'tool-call', step: number, call, name, arguments: written });
   }
   if (calls.length > 0 && (step.wait === 'approval' || step.wait === 'tools')) parts.push(waitFor(step.wait, calls));
+  for (const { id: call } of step.isNoted ? calls : []) {
+    parts.push({ type: 'progress', step: number, call, text: 'half' });
+    parts.push({ type: 'data', step: number, call, name: 'chart', data: [1] });
+  }
   for (const { id: call, content } of calls) {
     parts.push({ type: 'tool-result', step: number, call, content, isError: step.failed });
   }

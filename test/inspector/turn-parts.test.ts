@@ -51,3 +51,12 @@ test('a wait that is sent again replaces the shown wait, and a different wait is
   ]);
   expect(items.length).toBe(2);
 });
+
+test('a running call shows its last progress, which its result removes', () => {
+  const progress = { type: 'progress', step: 1, call: 'c2_0' } as const;
+  const running = [call, { ...progress, text: 'one' }, { ...progress, text: 'two', done: 2, total: 3 }] as const;
+  expect(show(running)).toMatchObject([{ calls: [{ progress: { text: 'two', done: 2, total: 3 } }] }]);
+  const result = { type: 'tool-result', step: 1, call: 'c2_0', content: 'seen', isError: false } as const;
+  expect(show([...running, result])).toMatchObject([{ calls: [{ result: { content: 'seen' } }] }]);
+  expect(show([...running, result])).not.toMatchObject([{ calls: [{ progress: { text: 'two' } }] }]);
+});

@@ -60,7 +60,7 @@ export function useTurnStream(conversation: string, turn: string, onChange: () =
   return stream;
 }
 
-const PIECES = new Set(['text', 'reasoning', 'tool-call-start', 'tool-call-arguments']);
+const PIECES = new Set(['text', 'reasoning', 'tool-call-start', 'tool-call-arguments', 'progress', 'data']);
 
 interface StepListProps {
   readonly conversation: string;
@@ -157,7 +157,7 @@ function StepView({ step, times }: { readonly step: ShownStep; readonly times: T
 }
 
 function CallView({ call, record }: { readonly call: ShownCall; readonly record: RecordedStep | undefined }) {
-  const { name, arguments: given, isPreview, result } = call;
+  const { name, arguments: given, isPreview, progress, result } = call;
   return (
     <div class="call">
       <p class="step-head">
@@ -167,6 +167,7 @@ function CallView({ call, record }: { readonly call: ShownCall; readonly record:
           <Tag tone="accent">{record?.status === 'started' ? 'running' : 'no result yet'}</Tag>
         )}
         {result?.isError === true && <Tag tone="bad">error</Tag>}
+        {progress !== undefined && <ProgressNote {...progress} />}
         <Recorded record={record} />
         <code class="soft call-id">{call.call}</code>
       </p>
@@ -178,6 +179,14 @@ function CallView({ call, record }: { readonly call: ShownCall; readonly record:
         </div>
       )}
     </div>
+  );
+}
+
+function ProgressNote({ text = '', done, total }: NonNullable<ShownCall['progress']>) {
+  return (
+    <span class="soft" role="status">
+      {done !== undefined && total !== undefined && <progress value={done} max={total} />} {text}
+    </span>
   );
 }
 

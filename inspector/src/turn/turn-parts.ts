@@ -21,6 +21,8 @@ export interface ShownCall {
   readonly name: string;
   readonly arguments: string;
   readonly isPreview: boolean;
+  /** Progress that the running tool reported last. */
+  readonly progress?: Pick<PartOf<'progress'>, 'text' | 'done' | 'total'>;
   readonly result?: Pick<PartOf<'tool-result'>, 'content' | 'isError'>;
 }
 
@@ -48,6 +50,7 @@ export function addPart(items: readonly ShownItem[], part: TurnPart): readonly S
     case 'tool-call-arguments':
     case 'tool-call':
     case 'tool-result':
+    case 'progress':
       return changeStep(items, part.step, (step) => ({ ...step, calls: changeCall(step.calls, part) }));
     case 'restart':
       return items.filter((item) => !('step' in item) || item.step < part.step);
@@ -83,7 +86,7 @@ function changeStep(
   return [...items, change({ kind: 'step', step: number, text: '', reasoning: '', calls: [] })];
 }
 
-type PartOfCall = PartOf<'tool-call-start' | 'tool-call-arguments' | 'tool-call' | 'tool-result'>;
+type PartOfCall = PartOf<'tool-call-start' | 'tool-call-arguments' | 'tool-call' | 'tool-result' | 'progress'>;
 
 function changeCall(calls: readonly ShownCall[], part: PartOfCall): readonly ShownCall[] {
   const index = calls.findIndex(({ call }) => call === part.call);
@@ -100,7 +103,13 @@ function applyToCall(known: ShownCall, part: PartOfCall): ShownCall {
       return { ...known, arguments: known.arguments + part.piece };
     case 'tool-call':
       return { ...known, name: part.name, arguments: part.arguments, isPreview: false };
-    case 'tool-result':
-      return { ...known, isPreview: false, result: { content: part.content, isError: part.isError } };
+    case 'progress': {
+      const { text, done, total } = part;
+      return { ...known, progress: { text, done, total } };
+    }
+    case 'tool-result': {
+      const { progress: _, ...called } = known;
+      return { ...called, isPreview: false, result: { content: part.content, isError: part.isError } };
+    }
   }
 }

@@ -1,6 +1,5 @@
 import { callIdAt, seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { ToolData } from '../../domain/tool-notes.ts';
 import type { RecordedDecision } from '../../domain/turn.ts';
 import type {
   ModelCallKey,
@@ -195,7 +194,7 @@ export class PartAssembler {
     this.#live = undefined;
     if (role === 'assistant') this.#step += 1;
     if (role === 'tool') {
-      for (const part of this.#notes.takeResult(call, data as readonly ToolData[], this.#step)) this.#add(part);
+      for (const part of this.#notes.takeResult(call, data, this.#step)) this.#add(part);
       const decided = decision !== undefined && { decision: decision as RecordedDecision };
       this.#add({
         type: 'tool-result',

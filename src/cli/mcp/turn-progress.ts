@@ -1,6 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { TurnPart, TurnView } from '../../api/client/index.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
+import { describeProgress } from '../turn-text.ts';
 import type { Reach } from './reading-tools.ts';
 
 export interface NamedTurn {
@@ -48,7 +49,7 @@ function describePart(part: TurnPart): string | undefined {
     case 'tool-call':
       return `calls ${part.name}`;
     case 'progress':
-      return part.text ?? `${part.done ?? 0} of ${part.total ?? '?'}`;
+      return describeProgress(part);
     case 'compaction':
       return `compacted ${part.tokensBefore} to ${part.tokensAfter} tokens`;
     case 'wait':

@@ -3,7 +3,7 @@ import type { RecordedDecision } from '../../../domain/turn.ts';
 import type { Version } from '../../../domain/version.ts';
 import { nameWaitingCall, readJsonOrText } from '../front-end/call-names.ts';
 import { describeApproval } from './chunks.ts';
-import { addData } from './note-chunks.ts';
+import { addData, readOutput } from './note-chunks.ts';
 
 export type UiPart = { readonly type: string } & Record<string, unknown>;
 
@@ -62,12 +62,12 @@ export class AnswerParts {
     }
   }
 
-  #addResult({ toolCallId = '', content, isError, data = [], decision }: LoggedMessage): void {
+  #addResult({ toolCallId = '', content, parts, isError, data = [], decision }: LoggedMessage): void {
     const part = this.#parts.find((candidate) => candidate['toolCallId'] === toolCallId);
     if (part === undefined) return;
-    for (const value of data) this.#replace(addData({ call: toolCallId, ...value } as Parameters<typeof addData>[0]));
+    for (const value of data) this.#replace(addData({ call: toolCallId, ...value }));
     if (decision !== undefined) this.#addDecision(part, toolCallId, decision as RecordedDecision);
-    if (isError !== true) Object.assign(part, { state: 'output-available', output: readJsonOrText(content) });
+    if (isError !== true) Object.assign(part, { state: 'output-available', output: readOutput({ content, parts }) });
     else if (decision?.approved === false) Object.assign(part, { state: 'output-denied' });
     else Object.assign(part, { state: 'output-error', errorText: content });
   }

@@ -1,4 +1,5 @@
 import type { DataPart, ProgressPart } from '../../client/index.ts';
+import { readJsonOrText } from '../front-end/call-names.ts';
 
 type NoteChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -10,4 +11,14 @@ export function addProgress({ call: toolCallId, text, done, total }: Omit<Progre
 /** A page replaces a value by a later one of the same type and id. The history of a chat has the same parts. */
 export function addData({ call, name, key, data }: Pick<DataPart, 'call' | 'name' | 'key' | 'data'>): NoteChunk {
   return { type: `data-${name}`, id: key === undefined ? call : `${call}/${key}`, data };
+}
+
+interface Result {
+  readonly content: string;
+  readonly parts?: readonly unknown[] | undefined;
+}
+
+/** Output of a call as a page shows it: the JSON or text of the tool, or `{content, parts}` for one with images. */
+export function readOutput({ content, parts }: Result): unknown {
+  return parts === undefined ? readJsonOrText(content) : { content, parts };
 }
