@@ -49,8 +49,9 @@ describe('@openai/agents', () => {
   test('an agent hands over to another one, which has its own instructions and tools', async () => {
     const other = new Agent({ name: 'Other', instructions: 'I am the other one.', model: 'support' });
     const agent = new Agent({ name: 'A', instructions: 'Hand over.', model: 'support', handoffs: [other] });
-    const result = await runner().run(agent, 'use transfer_to_Other');
-    expect(result.lastAgent?.name).toBe('Other');
+    const result = await runner().run(agent, 'pass transfer_to_Other');
+    const heard = 'heard Continue with these results.';
+    expect([result.finalOutput, result.lastAgent?.name]).toEqual([heard, 'Other']);
   });
 
   test('an agent streams, keeps a session, and has a form of its answer', async () => {

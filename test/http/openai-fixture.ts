@@ -51,6 +51,7 @@ function answer(text: string, { messages, tools, system, maxOutputTokens }: Mode
     if (missing !== undefined) return { content: `no tool ${missing}` };
     return { content: 'One moment.', toolCalls: names.map((name) => ({ name, arguments: { city: 'Bern' } })) };
   }
+  if (word === 'pass') return { toolCalls: [{ name: rest, arguments: {} }] };
   if (word === 'system') return { content: system };
   if (word === 'weather') return { content: JSON.stringify({ city: 'Bern', degrees: 21 }) };
   if (word === 'limit') return { content: `limit ${maxOutputTokens}` };

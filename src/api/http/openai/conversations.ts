@@ -45,11 +45,13 @@ export function addConversations(app: Hono, options: BackendOptions, base: strin
   app.post(`${base}/conversations`, async (context) => {
     const backend = await openBackend(options, context);
     const { items, metadata } = parseInput(createConversationSchema, await readBody(context));
-    refuseMetadata(metadata);
     const now = Date.now();
     const id = createConversationId(now);
-    if (items && items.length > 0) await addItems(backend, id, items);
-    return context.json(writeConversation(id, now));
+    const isStored = items !== undefined && items !== null && items.length > 0;
+    if (!isStored) refuseMetadata(metadata);
+    else await addItems(backend, id, items);
+    if (metadata && isStored) await backend.client.updateConversation(backend.nameOf(id), { metadata });
+    return context.json(writeConversation(id, now, metadata ?? {}));
   });
   app.get(one, async (context) => {
     const backend = await openBackend(options, context);
@@ -58,9 +60,11 @@ export function addConversations(app: Hono, options: BackendOptions, base: strin
   app.post(one, async (context) => {
     const backend = await openBackend(options, context);
     const { metadata } = parseInput(createConversationSchema.pick({ metadata: true }), await readBody(context));
-    const read = await readConversation(backend, readId(context.req.param('conversation')));
-    refuseMetadata(metadata);
-    return context.json(read);
+    const id = readId(context.req.param('conversation'));
+    const known = await readIfAny(backend.client.describe(backend.nameOf(id)));
+    if (known === undefined) refuseMetadata(metadata);
+    else await backend.client.updateConversation(backend.nameOf(id), { metadata: metadata ?? null });
+    return context.json(await readConversation(backend, id));
   });
   app.delete(one, async (context) => {
     const backend = await openBackend(options, context);
@@ -98,10 +102,10 @@ function readId(given: string): string {
   throw fieldError('not_found', 'conversation_id', 'no conversation has this id');
 }
 
-/** A conversation has a place for metadata only once it is stored. */
+/** Nothing is stored of a conversation before it has items. */
 function refuseMetadata(metadata: Readonly<Record<string, string>> | null | undefined): void {
   if (metadata === undefined || metadata === null || Object.keys(metadata).length === 0) return;
-  throw refuse('metadata', 'unsupported_parameter', 'send metadata with a response. Conversations have none here');
+  throw refuse('metadata', 'unsupported_parameter', 'a conversation without items is not stored. Send the metadata with items, or later');
 }
 
 /** A conversation without items is not stored, so its id is all that the server knows. */
@@ -111,8 +115,7 @@ async function readConversation({ client, nameOf }: Backend, id: string): Promis
   if (known === undefined && createdAt === undefined) {
     throw fieldError('not_found', 'conversation_id', 'no conversation has this id');
   }
-  const [first] = known === undefined ? [] : await client.log(nameOf(id), { limit: 1 });
-  return writeConversation(id, createdAt ?? first?.at ?? 0);
+  return writeConversation(id, createdAt ?? known?.createdAt ?? 0, known?.metadata);
 }
 
 async function listItems(backend: Backend, id: string, query: Record<string, string>): Promise<ItemList> {

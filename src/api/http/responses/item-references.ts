@@ -50,10 +50,19 @@ export async function resolveReferences(
   };
   const resolved: PlacedItem[] = [];
   for (const one of placed) {
-    if (one.item.type !== 'item_reference') resolved.push(one);
-    else resolved.push(...(await resolve(one, read, continued)));
+    if (one.item.type === 'item_reference') resolved.push(...(await resolve(one, read, continued)));
+    else resolved.push(await complete(one, read));
   }
   return resolved;
+}
+
+/** Some clients drop the result of a call that the server ran. */
+async function complete(one: PlacedItem, read: (name: ItemName) => Promise<readonly OutputItem[]>): Promise<PlacedItem> {
+  const { type, id, output } = one.item;
+  const name = type === 'mcp_call' && typeof output !== 'string' ? readItemId(id ?? '') : undefined;
+  if (name === undefined) return one;
+  const item = (await read(name)).find((sent) => sent.id === id);
+  return item === undefined ? one : { ...one, item: item as RequestItem };
 }
 
 async function resolve(

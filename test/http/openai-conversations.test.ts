@@ -1,0 +1,72 @@
+import type { OpenAI } from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OpenAiFixture, openOpenAiFixture } from './openai-fixture.ts';
+
+let fixture: OpenAiFixture;
+let openai: OpenAI;
+beforeAll(async () => {
+  fixture = await openOpenAiFixture();
+  ({ openai } = fixture);
+});
+afterAll(() => fixture.http.close());
+
+test('a conversation is created with items, continued by responses, listed in pages, and deleted', async () => {
+  const items = [{ type: 'message', role: 'user', content: 'earlier' }] as const;
+  const { id } = await openai.conversations.create({ items: [...items] });
+  await openai.responses.create({ model: 'support', input: 'use find_order', conversation: id });
+  const listed = await Array.fromAsync(openai.conversations.items.list(id, { order: 'asc', limit: 2 }));
+  expect(listed.map((item) => [item.type, 'role' in item ? item.role : undefined])).toEqual([
+    ['message', 'user'],
+    ['message', 'user'],
+    ['message', 'assistant'],
+    ['mcp_call', undefined],
+    ['message', 'assistant'],
+  ]);
+  const newest = await Array.fromAsync(openai.conversations.items.list(id, { limit: 2 }));
+  expect(newest).toEqual(listed.toReversed());
+  for (const item of listed) {
+    const read = await openai.conversations.items.retrieve(item.id ?? '', { conversation_id: id });
+    expect(read).toEqual(item);
+  }
+  expect(await openai.conversations.retrieve(id)).toMatchObject({ id, object: 'conversation' });
+  expect(await openai.conversations.delete(id)).toMatchObject({ id, deleted: true });
+  expect((await openai.conversations.items.list(id)).data).toEqual([]);
+});
+
+test('a conversation takes items without a response, and their ids are found in later requests', async () => {
+  const { id } = await openai.conversations.create();
+  expect((await openai.conversations.items.list(id)).data).toEqual([]);
+  const added = await openai.conversations.items.create(id, {
+    items: [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'two' },
+    ],
+  });
+  const references = added.data.map((item) => ({ type: 'item_reference', id: item.id ?? '' }) as const);
+  const input = [...references, { role: 'user', content: 'history' } as const];
+  const response = await openai.responses.create({ model: 'support', input });
+  expect(response.output_text).toBe('user: one / assistant: two / user: history');
+  const within = await openai.responses.create({ model: 'support', input, conversation: id });
+  expect(within.output_text, 'the log has the items once').toBe('user: one / assistant: two / user: history');
+});
+
+test('a conversation has metadata, which an update replaces', async () => {
+  const items = [{ type: 'message', role: 'user', content: 'earlier' }] as const;
+  const metadata = { user: 'u1' };
+  const { id } = await openai.conversations.create({ items: [...items], metadata });
+  expect((await openai.conversations.retrieve(id)).metadata).toEqual({ user: 'u1' });
+  await openai.responses.create({ model: 'support', input: 'hello', conversation: id });
+  await openai.conversations.update(id, { metadata: { user: 'u2' } });
+  expect((await openai.conversations.retrieve(id)).metadata).toEqual({ user: 'u2' });
+  const unstored = openai.conversations.create({ metadata });
+  await expect(unstored).rejects.toMatchObject({ status: 400, param: 'metadata' });
+});
+
+test('an unknown conversation or item is refused, and an item cannot be deleted', async () => {
+  await expect(openai.conversations.retrieve('conv_x')).rejects.toMatchObject({ status: 404, code: 'not_found' });
+  const { id } = await openai.conversations.create();
+  const unknown = openai.conversations.items.retrieve('msg_x', { conversation_id: id });
+  await expect(unknown).rejects.toMatchObject({ status: 404, param: 'item_id' });
+  const kept = openai.conversations.items.delete('msg_x', { conversation_id: id });
+  await expect(kept).rejects.toMatchObject({ status: 409, code: 'unsupported_operation' });
+});
