@@ -22,6 +22,12 @@ export interface ToolData {
   readonly data: unknown;
 }
 
+/**
+ * Name of the values that a tool of the AI SDK yields before its result. They are not kept, because the result replaces
+ * them.
+ */
+export const PRELIMINARY_OUTPUT = 'preliminary-output';
+
 export const NOTE_LIMITS = {
   progressCharacters: 1_000,
   /** Characters of one value as JSON. */
@@ -65,13 +71,15 @@ const RESERVED = new Set([
 const DATA_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MAX_KEY_CHARACTERS = 64;
 
-/** The last values that a call emitted, by name and key. */
+/** The last values that a call emitted, by name and key. `values` are those that the log keeps. */
 export class CallData {
   readonly #values = new Map<string, ToolData & { readonly size: number }>();
   #size = 0;
 
   get values(): ToolData[] {
-    return [...this.#values.values()].map(({ size: _, ...value }) => value);
+    return [...this.#values.values()].flatMap(({ size: _, ...value }) =>
+      value.name === PRELIMINARY_OUTPUT ? [] : [value],
+    );
   }
 
   /**

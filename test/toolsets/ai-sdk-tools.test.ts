@@ -2,7 +2,7 @@ import { jsonSchema, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { aiSdkTools } from '../../src/ai-sdk.ts';
-import { defineAgent, scriptedModel, type Tool } from '../../src/index.ts';
+import { defineAgent, scriptedModel, type Tool, type ToolContext } from '../../src/index.ts';
 import { openTestWorkers } from '../../src/testing/index.ts';
 import { runTool } from './mcp/fixture.ts';
 
@@ -64,7 +64,7 @@ describe('aiSdkTools', () => {
     expect(await runTool([given], 'count', { n: 2 })).toMatchObject({ isError: true });
   });
 
-  it('the last value of an AI SDK tool that streams its results becomes the result', async () => {
+  it('the last value of an AI SDK tool that yields values is its result, and readers see each value', async () => {
     const given = await onlyTool({
       search: tool({
         inputSchema: z.object({}),
@@ -74,7 +74,13 @@ describe('aiSdkTools', () => {
         },
       }),
     });
-    expect(await runTool([given], 'search')).toEqual({ content: 'found' });
+    const shown: unknown[] = [];
+    const emit: ToolContext['emit'] = (name, data) => void shown.push([name, data]);
+    expect(await runTool([given], 'search', {}, { emit })).toEqual({ content: 'found' });
+    expect(shown).toEqual([
+      ['preliminary-output', 'searching'],
+      ['preliminary-output', 'found'],
+    ]);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openMcpTools } from '../../src/mcp.ts';
+import { PIXEL } from '../fakes/contents.ts';
 import { KINDS, openTools, runTool, startServer } from './mcp/fixture.ts';
 
 describe.each(KINDS)('an MCP server over %s', (kind) => {
@@ -29,16 +30,26 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     });
   });
 
-  it(`a call of an MCP tool over ${kind} has the idempotency key of its step, and its result becomes text`, async () => {
+  it(`a call of an MCP tool over ${kind} has the idempotency key of its step, and its texts and images become the result`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     const { tools } = opened;
     expect(await runTool(tools, 'files_read', { path: 'a.txt' })).toEqual({ content: 'contents of a.txt' });
     expect(server.calls()).toMatchObject([{ tool: 'files.read', key: 'c1/t1/c2_0' }]);
     expect(await runTool(tools, 'check')).toEqual({ content: '{"isGood":true}' });
-    expect(await runTool(tools, 'picture')).toEqual({
-      content: 'A picture:\n(an image of type image/png is not shown)',
+    const progress: unknown[] = [];
+    const shown = await runTool(tools, 'picture', {}, { progress: (given) => void progress.push(given) });
+    expect(shown).toEqual({
+      content: '',
+      parts: [
+        { type: 'text', text: 'A picture:' },
+        { type: 'image', data: PIXEL, mediaType: 'image/png' },
+        { type: 'text', text: '(an image of type image/png is not shown)' },
+        { type: 'image', data: PIXEL, mediaType: 'image/png' },
+        { type: 'text', text: '(the file file:///a/c.bin of type application/zip is not shown)' },
+      ],
     });
+    expect(progress).toEqual([{ done: 1, total: 2, text: 'drawing' }]);
   });
 
   it(`an error of an MCP tool over ${kind} becomes an error result for the model`, async () => {

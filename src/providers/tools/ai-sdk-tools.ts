@@ -1,7 +1,8 @@
 import { type Tool as AiSdkTool, asSchema, executeTool, type Schema, type ToolSet } from '@ai-sdk/provider-utils';
 import type { z } from 'zod';
 import type { OutputPart, Tool, ToolContext, ToolOutput } from '../../domain/agent.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { PRELIMINARY_OUTPUT } from '../../domain/tool-notes.ts';
 import { type InputSchema, inputOfJsonSchema } from './json-schema-input.ts';
 
 /** Settings for all tools of one set, which the AI SDK's tools do not have. */
@@ -65,7 +66,7 @@ function checkTool(name: string, { type, description = '', needsApproval = false
 async function runTool(
   { tool, schema }: { readonly tool: AiSdkTool; readonly schema: Schema },
   given: unknown,
-  { idempotencyKey: toolCallId, signal: abortSignal, context }: ToolContext,
+  { idempotencyKey: toolCallId, signal: abortSignal, context, emit }: ToolContext,
 ): Promise<ToolOutput> {
   const checked = isZod4(tool.inputSchema) ? undefined : await schema.validate?.(given);
   if (checked?.success === false)
@@ -79,9 +80,19 @@ async function runTool(
     options: { toolCallId, messages: [], abortSignal, context: context as never },
   })) {
     output = step.output;
+    if (step.type === 'preliminary') showPreliminary(emit, output);
   }
   const written = await tool.toModelOutput?.({ toolCallId, input, output });
   return written === undefined ? { content: writeValue(output) } : readModelOutput(written);
+}
+
+/** A value that is too large for the stream is not shown. The result follows it anyway. */
+function showPreliminary(emit: ToolContext['emit'], output: unknown): void {
+  try {
+    emit(PRELIMINARY_OUTPUT, output);
+  } catch (error) {
+    if (!isTurnfoldError(error)) throw error;
+  }
 }
 
 function writeValue(value: unknown): string {

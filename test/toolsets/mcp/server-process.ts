@@ -8,6 +8,7 @@ import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextp
 import { createMcpHandler, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
+import { PIXEL } from '../../fakes/contents.ts';
 
 const [kind = '', callsFile = '', port = '0'] = process.argv.slice(2);
 
@@ -49,12 +50,22 @@ function openServer(): McpServer {
       structuredContent: { isGood: true },
     }),
   );
-  server.registerTool('picture', { inputSchema: empty }, () => ({
-    content: [
-      { type: 'text', text: 'A picture:' },
-      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
-    ],
-  }));
+  server.registerTool('picture', { inputSchema: empty }, async (_input, { mcpReq }) => {
+    const progressToken = mcpReq['_meta']?.progressToken;
+    const params = { progress: 1, total: 2, message: 'drawing' };
+    if (progressToken !== undefined) {
+      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...params } });
+    }
+    return {
+      content: [
+        { type: 'text', text: 'A picture:' },
+        { type: 'image', data: PIXEL, mimeType: 'image/png' },
+        { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+        { type: 'resource', resource: { uri: 'file:///a/b.png', blob: PIXEL, mimeType: 'image/png' } },
+        { type: 'resource', resource: { uri: 'file:///a/c.bin', blob: 'AAAA', mimeType: 'application/zip' } },
+      ],
+    };
+  });
   server.registerTool('refuse', { inputSchema: empty }, () => ({ ...text('no such file'), isError: true }));
   server.registerTool('hang', { inputSchema: empty }, (_input, context) => {
     record('hang', context);

@@ -1,3 +1,4 @@
+import { PRELIMINARY_OUTPUT } from '../../../domain/tool-notes.ts';
 import type { DataPart, ProgressPart } from '../../client/index.ts';
 import { readJsonOrText } from '../front-end/call-names.ts';
 
@@ -10,6 +11,9 @@ export function addProgress({ call: toolCallId, text, done, total }: Omit<Progre
 
 /** A page replaces a value by a later one of the same type and id. The history of a chat has the same parts. */
 export function addData({ call, name, key, data }: Pick<DataPart, 'call' | 'name' | 'key' | 'data'>): NoteChunk {
+  if (name === PRELIMINARY_OUTPUT) {
+    return { type: 'tool-output-available', toolCallId: call, output: data, preliminary: true, dynamic: true };
+  }
   return { type: `data-${name}`, id: key === undefined ? call : `${call}/${key}`, data };
 }
 

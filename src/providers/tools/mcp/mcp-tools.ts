@@ -164,10 +164,13 @@ function readBlock(block: CallToolResult['content'][number]): string | OutputPar
   }
 }
 
+/** Types that some model reads. Other files would only fill the log. */
+const READABLE = /^(?:image\/|text\/|application\/pdf$)/;
+
 /** An image that no provider can read becomes a note, because the rest of the result still helps the model. */
 function showMedia(part: OutputPart, what: string): string | OutputPart {
-  const read = readResultParts([part], 'content');
-  return read.status === 'read' ? part : `(${what} of type ${String(part['mediaType'])} is not shown)`;
+  const isRead = READABLE.test(String(part['mediaType'])) && readResultParts([part], 'content').status === 'read';
+  return isRead ? part : `(${what} of type ${String(part['mediaType'])} is not shown)`;
 }
 
 function nameOfUri(uri: string): string {
