@@ -8,6 +8,7 @@ import type { ProviderHabits } from './provider-habits.ts';
 import type { ProviderSchema } from './provider-schema.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
+import type { TurnToolChoice } from './turn-own.ts';
 
 /** Prices in US dollars per million tokens. */
 export interface ModelPrices {
@@ -33,7 +34,7 @@ export interface PictureFormula {
   readonly patchPixels: number;
   /** Default 1. */
   readonly factor?: number;
-  /** Larger pictures are scaled down. */
+  /** Maximum tokens of a picture. Larger pictures are scaled down. */
   readonly maxTokens: number;
   /** Longest edge. Larger pictures are scaled down. */
   readonly maxPixels?: number;
@@ -82,7 +83,7 @@ export interface ToolCallPiece {
 }
 
 export interface ModelRequest {
-  /** Includes the policy's pinned texts. */
+  /** System prompt, followed by the policy's pinned texts. */
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   /** Oldest first. A summary of compacted messages has the role `summary`. */
@@ -108,6 +109,8 @@ export interface ModelRequest {
   readonly safetyIdentifier?: string;
   /** Schema of the answer. If the provider can enforce a schema, the request asks for that. */
   readonly answerSchema?: ProviderSchema;
+  /** Replaces the model's own option. `required` is only in the first request of a turn. */
+  readonly toolChoice?: Exclude<TurnToolChoice, 'auto'>;
   /** The same for all retries of one step. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */

@@ -5,6 +5,8 @@ export interface ProviderSchema {
   readonly schema: Readonly<Record<string, unknown>>;
   /** Every object requires all of its fields. OpenAI enforces no other schema. */
   readonly isStrict: boolean;
+  /** Name of the form for the provider (`answer`). */
+  readonly name?: string;
 }
 
 const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);

@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
 import { fieldError } from './errors.ts';
+import { type JsonSchema } from './json-schema.ts';
 import { parseJsonText } from './json-text.ts';
 import { isMapping } from './parse.ts';
-
-/** JSON Schema, as a JSON object. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A tool that a turn brings. The turn waits until its caller delivers the result of each call by `answer`. */
 export interface OwnTool {
@@ -26,9 +24,9 @@ export interface OwnAnswer {
   readonly name?: string | undefined;
 }
 
-export const TOOL_CHOICES = ['auto', 'none', 'required'] as const;
+const TOOL_CHOICES = ['auto', 'none', 'required'] as const;
 /** `none`: the model calls no tool. `required`: the first model call of the turn must call a tool. */
-export type ToolChoice = (typeof TOOL_CHOICES)[number];
+export type TurnToolChoice = (typeof TOOL_CHOICES)[number];
 
 /** Parts of a request that apply to one turn only, as far as its agent accepts them. */
 export interface TurnOwn {
@@ -39,7 +37,7 @@ export interface TurnOwn {
   /** Form of the final answer, instead of the form that the agent asks for. */
   readonly answer?: OwnAnswer | undefined;
   /** Use of tools (`auto`). */
-  readonly toolChoice?: ToolChoice | undefined;
+  readonly toolChoice?: TurnToolChoice | undefined;
   /** Maximum output tokens of each model call of the turn (the maximum of the model). */
   readonly maxOutputTokens?: number | undefined;
 }

@@ -15,7 +15,7 @@ import {
 import type { ContextReader } from '../store/contexts.ts';
 import type { SummaryRecord } from '../store/summaries.ts';
 
-type Readers = Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
+type Readers = Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem' | 'readOwn'>;
 
 /** State of a conversation after its passes, without its messages. */
 export interface ContextRecord extends Pick<ConversationState, 'passed' | 'backoff'> {
@@ -91,6 +91,7 @@ export class EvaluatedConversation {
       readContext: async () => this.source,
       readLog: async (_, ranges) => this.#readLog(ranges),
       readSystem: async () => undefined,
+      readOwn: async () => undefined,
     };
   }
 

@@ -78,6 +78,11 @@ export function holdsFor(choice: ToolChoice, { messages, tools, isSummary }: Mod
   return isPresent && messages.at(-1)?.role !== 'tool';
 }
 
+/** The choice of the turn replaces the option of the model. A summary calls no tool in any case. */
+export function pickChoice({ toolChoice, isSummary }: ModelRequest): Pick<ModelOptions, 'toolChoice'> {
+  return toolChoice === undefined || isSummary === true ? {} : { toolChoice };
+}
+
 function checkFormat({ options, format }: Asked): void {
   const { outputCapField, streamOptions, stop } = options;
   if (format !== 'openai-chat') {

@@ -1,23 +1,20 @@
-import { z } from 'zod';
-import { RECALL } from '../compaction/recall/message-lines.ts';
 import type { Agent } from '../domain/agent.ts';
-import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import type { ModelProfile, PictureFormula, ToolDescription } from '../domain/model.ts';
 import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '../domain/policy.ts';
-import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema.ts';
+import type { ProviderSchema } from '../domain/provider-schema.ts';
 import { type RequestFacts, readFacts } from '../domain/request-facts.ts';
 import type { RequestOverhead } from '../domain/size.ts';
-import { describeThrown } from '../domain/thrown.ts';
-import { LEGAL_TOOL_NAME, NOT_AT_THE_TOP } from '../domain/turn-own.ts';
+import { readTurnOwn, type TurnOwn } from '../domain/turn-own.ts';
 import type { ContextReader } from '../store/contexts.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../wire/tokens/picture-tokens.ts';
 import type { TokenCounter } from '../wire/tokens/token-counter.ts';
-import { OPENAI_MAX_TOOLS } from '../wire/tools.ts';
 import { hashOf } from './content-hash.ts';
+import { checkTools, type DescribedAgent, describeAgent } from './described-agent.ts';
+import { findRefusedPart, joinOwn } from './own-parts.ts';
 import { LineIndexes } from './recall/line-indexes.ts';
 import { Recall } from './recall/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-output.ts';
@@ -46,6 +43,10 @@ export interface PreparedAgent {
   /** Counts a message without waiting. For messages of up to some thousand tokens. */
   weighNow(message: Message): Weight;
   withSystem(prompt: string): Promise<PreparedAgent>;
+  /** The agent with what a turn brings. `hashes` and `texts` stay, because versions show only what lasts. */
+  withOwn(own: TurnOwn): Promise<PreparedAgent>;
+  /** Tokens of what the turn brings. Absent if it brings nothing. */
+  readonly ownTokens?: { readonly tools: number; readonly instructions: number };
 }
 
 export interface PreparedAgents {
@@ -63,7 +64,6 @@ export interface AgentSurroundings {
 }
 
 interface FixedTexts {
-  readonly system: string;
   /** Tools as JSON. Empty if the agent has no tools. */
   readonly tools: string;
   readonly hashes: Readonly<Record<'system' | 'tools' | 'pins', string>>;
@@ -71,8 +71,8 @@ interface FixedTexts {
   readonly byHash: ReadonlyMap<string, string>;
 }
 
-/** Number of prompts of an agent whose counts are cached. Counting 10,000 tokens takes about 5 ms. */
-const KEPT_PROMPTS = 32;
+/** Number of prompts, and of things that turns bring, whose counts are cached. Counting 10,000 tokens takes about 5 ms. */
+const KEPT_VARIANTS = 32;
 
 /**
  * @param agent with its `policy` and `basePolicy` as `readPolicy` returns them
@@ -90,71 +90,112 @@ export async function prepareAgent(
   const limits = resolveLimits(policy, agent.model.profile);
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
   const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens, lineIndexes) : undefined;
-  const tools = [...agent.tools, ...(recall === undefined ? [] : [recall])].map(
-    ({ name, description, input }, index) => {
-      const parameters = describeObject(input, `agents.${agent.name}.tools[${index}].input`);
-      return { name, description, parameters };
-    },
-  );
-  const answers = prepareAnswers(agent);
-  const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }), ...answers };
-  const prompts = new Map<string, Promise<PreparedAgent>>();
-  const withSystem = async (prompt: string): Promise<PreparedAgent> => {
-    const known = prompts.get(prompt);
+  const parts = {
+    agent,
+    policy,
+    limits,
+    counter,
+    factorOf,
+    ...(recall && { recall }),
+    ...describeAgent(agent, recall),
+  };
+  const variants = new Map<string, Promise<PreparedAgent>>();
+  const vary: Vary = async (prompt, own) => {
+    const key = JSON.stringify([prompt, own]);
+    const known = variants.get(key);
     if (known !== undefined) return await known;
-    const fixed = fixAgent(parts, prompt, withSystem).then(({ prepared }) => prepared);
-    prompts.set(prompt, fixed);
-    fixed.catch(() => prompts.get(prompt) === fixed && prompts.delete(prompt));
-    const [oldest] = prompts.keys();
-    if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
+    const fixed = fixAgent(parts, { prompt, own }, vary).then(({ prepared }) => prepared);
+    variants.set(key, fixed);
+    fixed.catch(() => variants.get(key) === fixed && variants.delete(key));
+    const [oldest] = variants.keys();
+    if (variants.size > KEPT_VARIANTS && oldest !== undefined) variants.delete(oldest);
     return await fixed;
   };
   // If a function writes the prompt, it is unknown before a turn, so an empty text is counted.
-  const { prepared, tokens } = await fixAgent(parts, typeof agent.system === 'string' ? agent.system : '', withSystem);
+  const prompt = typeof agent.system === 'string' ? agent.system : '';
+  const { prepared, tokens } = await fixAgent(parts, { prompt }, vary);
   checkLimits(policy, limits, tokens);
   return prepared;
 }
 
-interface AgentParts
-  extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'tools' | 'counter' | 'recall' | 'answerSchema'> {
+type Vary = (prompt: string, own?: TurnOwn) => Promise<PreparedAgent>;
+
+interface AgentParts extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'counter' | 'recall'>, DescribedAgent {
   readonly factorOf: FactorOf;
-  /** Instruction that asks for the schema of the final answers, at the end of the system prompt. */
-  readonly instruction?: string;
 }
 
-/** Lets a model learn the schema of final answers by its provider's own means, or else by the system prompt. */
-function prepareAnswers(agent: Agent): Pick<AgentParts, 'answerSchema' | 'instruction'> {
-  if (agent.answer === undefined) return {};
-  const schema = describeObject(agent.answer, `agents.${agent.name}.answer`);
-  const answerSchema = toProviderSchema(schema);
-  if (answerSchema !== undefined && agent.model.profile.abilities?.structured === true) return { answerSchema };
-  const { $schema: _, ...shown } = schema;
-  const instruction = `Your final answer must be one JSON object that matches this JSON Schema, and nothing else:\n${JSON.stringify(shown)}`;
-  return { instruction, ...(answerSchema && { answerSchema }) };
+interface Variant {
+  readonly prompt: string;
+  readonly own?: TurnOwn | undefined;
+}
+
+interface SentTexts extends DescribedAgent {
+  readonly agent: Agent;
+  readonly prompt: string;
+  /** Tools as JSON. Empty without tools. */
+  readonly toolList: string;
+  /** Instructions behind the pins. */
+  readonly last: string;
+}
+
+/** Instructions of a turn come last, so that they do not invalidate the provider's cache of the prompt. */
+function writeSent({ agent, recall, ...described }: AgentParts, { prompt, own }: Variant): SentTexts {
+  const { instruction = '' } = described;
+  const lasting = joinTexts([prompt, instruction]);
+  if (own === undefined)
+    return { ...described, agent, prompt: lasting, toolList: writeList(described.tools), last: '' };
+  const joined = joinOwn(agent, own);
+  const { answerSchema, instruction: asked = '', tools } = describeAgent(joined, recall);
+  const name = own.answer?.name;
+  const last = joinTexts([own.instructions ?? '', own.answer === undefined ? '' : asked]);
+  return {
+    agent: joined,
+    tools,
+    ...(answerSchema && { answerSchema: { ...answerSchema, ...(name !== undefined && { name }) } }),
+    prompt: own.answer === undefined ? lasting : prompt,
+    toolList: writeList(tools),
+    last,
+  };
+}
+
+function joinTexts(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n');
 }
 
 async function fixAgent(
-  { factorOf, instruction, ...parts }: AgentParts,
-  written: string,
-  withSystem: PreparedAgent['withSystem'],
+  parts: AgentParts,
+  variant: Variant,
+  vary: Vary,
 ): Promise<{ readonly prepared: PreparedAgent; readonly tokens: Parameters<typeof checkLimits>[2] }> {
-  const { agent, policy, tools, counter } = parts;
-  const prompt = [written, instruction ?? ''].filter((text) => text !== '').join('\n\n');
-  const texts = fixTexts(prompt, policy, tools);
-  const systemTokens = await counter.count(prompt);
-  const pinTokens = (await counter.count(texts.system)) - systemTokens;
-  const toolTokens = await counter.count(texts.tools);
+  const { policy, limits, counter, recall, factorOf, instruction = '' } = parts;
+  const { prompt: written, own } = variant;
+  const texts = fixTexts(joinTexts([written, instruction]), policy, parts.tools);
+  const { agent, prompt, tools, toolList, last, answerSchema } = writeSent(parts, variant);
+  const pinned = joinTexts([prompt, ...policy.pins]);
+  const system = joinTexts([pinned, last]);
+  const promptTokens = await counter.count(prompt);
+  const pinTokens = (await counter.count(pinned)) - promptTokens;
+  const lastTokens = last === '' ? 0 : (await counter.count(system)) - promptTokens - pinTokens;
+  const toolTokens = await counter.count(toolList);
+  const lastingTools = toolList === texts.tools ? toolTokens : await counter.count(texts.tools);
+  const systemTokens = promptTokens + lastTokens;
   const fixed = {
     tokens: systemTokens + pinTokens + toolTokens,
     pinTokens,
-    bytes: Buffer.byteLength(texts.system) + Buffer.byteLength(texts.tools),
+    bytes: Buffer.byteLength(system) + Buffer.byteLength(toolList),
   };
   const { id, tokenFactor } = agent.model.profile;
   const pictures = findPictureFormula(agent.model.profile);
-  const fingerprint = hashOf([id, texts.system, texts.tools].join('\n')).slice(0, 12);
+  const fingerprint = hashOf([id, system, toolList].join('\n')).slice(0, 12);
   const prepared: PreparedAgent = {
-    ...parts,
-    system: texts.system,
+    agent,
+    policy,
+    limits,
+    counter,
+    ...(recall && { recall }),
+    ...(answerSchema && { answerSchema }),
+    tools,
+    system,
     pictures,
     facts: readFacts(agent.model.profile, parts, { systemTokens, toolTokens, pinTokens }),
     get overhead() {
@@ -168,7 +209,9 @@ async function fixAgent(
       bytes: bytesOfMessage(message),
     }),
     weighNow: (message) => ({ tokens: countMessageSync(counter, message, pictures), bytes: bytesOfMessage(message) }),
-    withSystem,
+    withSystem: async (next) => await vary(next, own),
+    withOwn: async (next) => await vary(written, next),
+    ...(own && { ownTokens: { tools: toolTokens - lastingTools, instructions: lastTokens } }),
   };
   return { prepared, tokens: { systemTokens, toolTokens, pinTokens } };
 }
@@ -180,7 +223,6 @@ function fixTexts(prompt: string, { pins }: Policy, descriptions: readonly ToolD
   const hashes = { system: hashOf(texts.system), tools: hashOf(texts.tools), pins: hashOf(texts.pins) };
   const present = Object.values(texts).filter((text) => text !== '');
   return {
-    system: [prompt, ...pins].filter((text) => text !== '').join('\n\n'),
     tools,
     hashes,
     byHash: new Map(present.map((text) => [hashOf(text), text])),
@@ -192,69 +234,22 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * Prepares the agent of a pass, with the prompt of the last turn. A prompt by a function is empty before the first
- * turn.
+ * Prepares the agent of a pass: with the prompt of the last turn, and with what the first open turn brings. A prompt by
+ * a function is empty before the first turn.
  */
 export async function prepareAsLastTurn(
-  contexts: Pick<ContextReader, 'readSystem'>,
+  contexts: Pick<ContextReader, 'readSystem' | 'readOwn'>,
   conversation: ConversationRef,
   prepared: PreparedAgent,
 ): Promise<PreparedAgent> {
-  if (typeof prepared.agent.system === 'string') return prepared;
-  const system = await contexts.readSystem(conversation);
-  return system === undefined ? prepared : await prepared.withSystem(system);
-}
-
-/**
- * Checks names and number of the tools. Names are sent unchanged, because the model calls a tool by its name.
- * @throws invalid_config for an illegal or duplicate name, and for more tools than the provider accepts
- */
-function checkTools({ name: agent, tools, recall, model }: Agent): void {
-  const names = new Set<string>();
-  for (const [index, { name }] of tools.entries()) {
-    const fault = findNameFault(name, names, recall === true);
-    if (fault !== undefined) {
-      const field = `agents.${agent}.tools[${index}].name`;
-      throw new TurnfoldError('invalid_config', `${field}: ${fault}`, { field });
-    }
-    names.add(name);
-  }
-  const count = tools.length + (recall === true ? 1 : 0);
-  const { id, toolRefusal, abilities } = model.profile;
-  const refusal = abilities?.tools === false ? `${id} calls no tools. Use another model` : toolRefusal;
-  if (count > 0 && refusal !== undefined) {
-    const field = `agents.${agent}.model`;
-    throw new TurnfoldError('invalid_config', `${field}: ${refusal}`, { field });
-  }
-  const isOpenai = model.profile.format?.startsWith('openai') === true;
-  if (!isOpenai || count <= OPENAI_MAX_TOOLS) return;
-  const field = `agents.${agent}.tools`;
-  const most = `${model.profile.id} accepts at most ${OPENAI_MAX_TOOLS}`;
-  throw new TurnfoldError('invalid_config', `${field}: the agent has ${count} tools, but ${most}`, { field });
-}
-
-function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: boolean): string | undefined {
-  if (hasRecall && name === RECALL)
-    return `the built-in recall tool already has the name "${RECALL}". Rename this tool`;
-  if (names.has(name)) return 'another tool of this agent has the same name. Rename one of them';
-  return LEGAL_TOOL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
-}
-
-/**
- * Describes the input of a tool, or the final answer of an agent, for a model.
- * @throws invalid_config if the schema has no JSON form, or does not describe one object, which providers require
- */
-function describeObject(schema: z.ZodType, field: string): ToolDescription['parameters'] {
-  const fail = (why: string, cause?: unknown): TurnfoldError =>
-    new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
-  let described: ToolDescription['parameters'];
-  try {
-    described = z.toJSONSchema(schema, { io: 'input' });
-  } catch (cause) {
-    throw fail(describeThrown(cause).message, cause);
-  }
-  const { type = 'object' } = described;
-  const top = NOT_AT_THE_TOP.find((key) => key in described) ?? String(type);
-  if (top === 'object') return described;
-  throw fail(`the schema must be an object schema, but its top level is \`${top}\`. Wrap it: z.object({ value: … })`);
+  const hasFixed = typeof prepared.agent.system === 'string';
+  const [system, json] = await Promise.all([
+    hasFixed ? undefined : contexts.readSystem(conversation),
+    contexts.readOwn(conversation),
+  ]);
+  const prompted = system === undefined ? prepared : await prepared.withSystem(system);
+  const own = json === undefined ? undefined : readTurnOwn(json);
+  // Such a turn fails before its first model call.
+  const about = { hasParts: false, hasRecall: prepared.recall !== undefined };
+  return own === undefined || findRefusedPart(prepared.agent, own, about) ? prompted : await prompted.withOwn(own);
 }

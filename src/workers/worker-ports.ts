@@ -32,7 +32,7 @@ export interface WorkerPorts {
 }
 
 export interface SummarizationPorts extends WorkerPorts {
-  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem' | 'readOwn'>;
   readonly summaries: Pick<
     SummaryStore,
     'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'

@@ -178,7 +178,9 @@ function writeBody(
   { messages, tools, lacks }: AiSdkPrompt,
   maxOutputTokens: number,
 ): Body {
-  const { settings: { toolChoice, ...settings } = {}, providerTools = [] } = options;
+  const { settings: { toolChoice: usual, ...settings } = {}, providerTools = [] } = options;
+  const { toolChoice: chosen } = request;
+  const toolChoice = chosen === undefined ? usual : { type: chosen };
   const providerOptions = mergeProviderOptions(traits.defaults, options.providerOptions);
   const described = tools.map(({ name, description, parameters }) => ({
     type: 'function' as const,

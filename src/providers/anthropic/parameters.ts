@@ -3,7 +3,7 @@ import type { ModelProfile, ModelRequest } from '../../domain/model.ts';
 import type { Effort, ModelAbilities, ModelOptions, Thinking, ToolChoice } from '../../domain/model-options.ts';
 import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
 import type { AnthropicOptions } from '../../wire/anthropic/render.ts';
-import { holdsFor, isForced, isMoreEffort } from '../check-options.ts';
+import { holdsFor, isForced, isMoreEffort, pickChoice } from '../check-options.ts';
 
 /** The renderer decides for each request whether the model may think. */
 export function renderOptionsOf({ thinking }: ModelOptions, { abilities }: ModelProfile): AnthropicOptions {
@@ -57,7 +57,7 @@ export function writeParameters(
   request: ModelRequest,
 ): Parameters {
   const { effort, temperature, topP, stop, serviceTier, extraBody } = options;
-  const choice = tools === undefined ? undefined : options.toolChoice;
+  const { toolChoice: choice } = tools === undefined ? {} : { ...options, ...pickChoice(request) };
   const most = abilities?.maxEffortWithoutThinking;
   const format = abilities?.structured === true ? request.answerSchema : undefined;
   const config = {

@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import type { ModelAbilities, ModelOptions } from '../../domain/model-options.ts';
 import type { ProviderSchema } from '../../domain/provider-schema.ts';
-import { effortOf, holdsFor, isForced } from '../check-options.ts';
+import { effortOf, holdsFor, isForced, pickChoice } from '../check-options.ts';
 
 type ResponsesParameters = Partial<
   Pick<
@@ -98,8 +98,8 @@ function findFormat({ abilities }: ModelProfile, { answerSchema }: ModelRequest)
   return abilities?.structured === true ? answerSchema : undefined;
 }
 
-function writeFormat({ schema, isStrict }: ProviderSchema) {
-  return { name: 'answer', schema: { ...schema }, strict: isStrict };
+function writeFormat({ schema, isStrict, name = 'answer' }: ProviderSchema) {
+  return { name, schema: { ...schema }, strict: isStrict };
 }
 
 function effortFor(
@@ -111,7 +111,8 @@ function effortFor(
   return isOff ? 'none' : effortOf(options, {});
 }
 
-function findChoice({ toolChoice }: ModelOptions, request: ModelRequest): ModelOptions['toolChoice'] {
+function findChoice(options: ModelOptions, request: ModelRequest): ModelOptions['toolChoice'] {
+  const { toolChoice } = { ...options, ...pickChoice(request) };
   if (toolChoice === undefined || request.tools.length === 0) return undefined;
   return isForced(toolChoice) && !holdsFor(toolChoice, request) ? undefined : toolChoice;
 }

@@ -22,7 +22,7 @@ import type { Shadow } from './shadow.ts';
 
 export interface CompactionPorts extends WorkerPorts {
   readonly passes: PassStore;
-  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem' | 'readOwn'>;
   readonly summaries: Pick<SummaryStore, 'readSummaries'>;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   /** A second policy, measured without effect at every pass that this worker ends. */

@@ -43,7 +43,7 @@ export interface Shadow {
 }
 
 interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
-  readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
+  readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem' | 'readOwn'>;
   readonly agents: PreparedAgents;
   /** Summarizers that call no model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];
@@ -93,6 +93,7 @@ async function tryShadow(
     readContext: async () => source,
     readLog: (ref, ranges) => ports.contexts.readLog(ref, ranges),
     readSystem: (ref) => ports.contexts.readSystem(ref),
+    readOwn: (ref) => ports.contexts.readOwn(ref),
   };
   const trial = { ...ports, conversation, prepared, contexts, onEvent: throwFailure };
   const tried = await tryPass({

@@ -22,12 +22,13 @@ import {
 } from './refused-request.ts';
 import { decideStep, decideTurnEnd, mayWaitForPass } from './step-decision.ts';
 import { runTools } from './tool-round.ts';
+import { briefTurn } from './turn-brief.ts';
 import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
 import { LostTurn, TurnGuard, TurnTimeout } from './turn-guard.ts';
 import { countSteps, MODEL_STEP, modelKey, TurnJournal } from './turn-journal.ts';
 import { CLAIMED, endWithin, nextTurnState } from './turn-machine.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
-import { briefTurn, catchUp, startLimit, undoSettled } from './turn-start.ts';
+import { catchUp, startLimit, undoSettled } from './turn-start.ts';
 import {
   type ActiveRunStateName,
   failTurn,
@@ -147,15 +148,19 @@ function openTurn(delivery: OpenDelivery, { claimed, guard }: ClaimedWork, prepa
     at > 0 ? await prepared.counter.count(text) : (await prepared.weigh({ role: 'assistant', content: text })).tokens;
   const streamed = { ...ports, lease: guard.lease, ...(prepared.agent.onCancel !== 'discard' && { countText }) };
   const stream = new PieceStream(streamed);
-  return { claimed, prepared, turnContext: {}, journal, context, guard, stream, ports, settings };
+  const own = { turnContext: {}, callSettings: {}, lasting: prepared };
+  return { claimed, prepared, ...own, journal, context, guard, stream, ports, settings };
 }
 
 /** @throws LostTurn if the lease was lost. StoppedWork if the worker stops. */
 async function runTurn(run: RunningTurn): Promise<TurnEnd> {
-  const { guard, ports, prepared, claimed, settings } = run;
+  const { guard, ports, claimed, settings } = run;
   const rules = {
-    agent: prepared.agent,
-    isCompacting: prepared.policy.enabled,
+    // The turn may bring a form of the answer of its own.
+    get agent() {
+      return run.prepared.agent;
+    },
+    isCompacting: run.prepared.policy.enabled,
     maxTurnTokens: claimed.caps.maxTurnTokens ?? Number.POSITIVE_INFINITY,
     providerWaitMs: settings.providerWaitMs,
   };
@@ -229,12 +234,12 @@ async function becomeAlone(delivery: OpenDelivery, guard: TurnGuard): Promise<bo
  * @returns the next turn, whose state was read before the pass was requested, with the id of that pass
  */
 async function requestPassAfter(
-  { claimed, prepared, journal, ports }: RunningTurn,
+  { claimed, lasting, journal, ports }: RunningTurn,
   next: ClaimedTurn | undefined,
 ): Promise<ClaimedTurn | undefined> {
   const { conversation } = claimed.lease;
-  const { calibration } = prepared.overhead;
-  const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
+  const { calibration } = lasting.overhead;
+  const { reasons, backoff } = decideTurnEnd(lasting, journal.conversation);
   if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
   if (reasons.length === 0) return next;
   const answer = await requestPass(ports, conversation, { reasons, calibration });

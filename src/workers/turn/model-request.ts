@@ -70,7 +70,7 @@ async function requestSoftPass(
 
 function describeRequest(
   run: RunningTurn,
-  { key, tokens }: RunState<'ask'>,
+  { key, tokens, number }: RunState<'ask'>,
   { messages, version }: SentContext,
 ): Omit<ModelRequest, 'signal'> {
   const { system, tools, answerSchema } = run.prepared;
@@ -84,8 +84,22 @@ function describeRequest(
     version,
     ...hintProvider(run.prepared, conversation, run.turnContext),
     ...(answerSchema && { answerSchema }),
+    ...writeCallSettings(run, number),
     ...(gate && { gate }),
     idempotencyKey: idempotencyKey(run, key),
+  };
+}
+
+/** A turn whose every model call must call a tool would never end, so `required` holds for the first call. */
+function writeCallSettings(
+  { callSettings, prepared }: RunningTurn,
+  step: number,
+): Pick<ModelRequest, 'toolChoice' | 'maxOutputTokens'> {
+  const { toolChoice, maxOutputTokens } = callSettings;
+  const isChosen = toolChoice === 'none' || (toolChoice === 'required' && step === 1);
+  return {
+    ...(isChosen && prepared.tools.length > 0 && { toolChoice }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
   };
 }
 

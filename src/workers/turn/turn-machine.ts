@@ -12,7 +12,8 @@
  * ```
  *
  * - `claimed`: starts the timer of the turn's time limit. If no time is left: `end`.
- * - `brief`: reads the caller's `context`, and the system prompt that a function of the agent wrote.
+ * - `brief`: reads what the caller gave for the turn, and the system prompt that a function of the agent wrote. A turn
+ *   with parts that its agent does not accept fails here.
  * - `catch_up`: removes the messages of canceled turns from the context. Records the end of the turn's last wait, and
  *   reads the turn's last answer. A new turn has neither.
  * - `check`: takes messages that steer the turn. May it make a model call, and does the context fit?
@@ -82,10 +83,7 @@ const TRANSITIONS: {
   readonly [Name in ActiveRunStateName]: (state: RunState<Name>, facts: RunFacts[Name], rules: TurnRules) => RunState;
 } = {
   claimed: (_, { limit }) => (limit !== undefined && limit.leftMs <= 0 ? end(limit.failed) : { name: 'brief' }),
-  brief: (_, facts, { agent: { name } }) =>
-    facts.status === 'briefed'
-      ? { name: 'catch_up' }
-      : end(failTurn('system_failed', `agent ${name}: ${facts.why}`, { agent: name })),
+  brief: (_, facts) => (facts.status === 'briefed' ? { name: 'catch_up' } : end(facts.failed)),
   catch_up: (_, { last }) => (last === undefined ? CHECK : { name: 'tools', answered: last }),
   check: afterCheck,
   ask: ({ key, tokens }, facts, rules) => {

@@ -7,16 +7,13 @@ import {
   restoreVersion,
   weighOutside,
 } from '../../compaction/restore.ts';
-import type { SystemFunction } from '../../domain/agent.ts';
 import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import { isLost, type TurnLease } from '../../domain/lease.ts';
-import { type LeaveCause, MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
+import { type TurnLease } from '../../domain/lease.ts';
+import { type LeaveCause, type Message } from '../../domain/message.ts';
 import { PASS_LIMITS, settlesSize } from '../../domain/pass.ts';
-import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
-import { readTurnContext } from '../../domain/turn-context.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import type { TurnUndo } from '../../store/turn-changes.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
@@ -63,47 +60,6 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
   if (isFirstClaim && steps.size === 0 && waited === undefined) return 0;
   const [input] = await ports.contexts.readLog(lease.conversation, [{ from: inputSeq, to: inputSeq }]);
   return input === undefined ? 0 : claimedAt - input.at;
-}
-
-/**
- * If the agent's `system` is a function, calls it once per turn. The store keeps its prompt, so a function that reads a
- * clock cannot change the prompt between two model calls.
- */
-export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
-  const { claimed, prepared, ports } = run;
-  const { conversation, turn } = claimed.lease;
-  const { system } = prepared.agent;
-  if (typeof system === 'string' && claimed.hasContext !== true) return BRIEFED;
-  const briefing = await ports.turns.readBriefing(conversation, turn);
-  run.turnContext = readTurnContext(briefing.context);
-  if (typeof system === 'string') return BRIEFED;
-  const written = briefing.system ?? (await writeSystem(run, system));
-  if (typeof written !== 'string') return { status: 'failed', why: written.why };
-  const kept = await ports.turns.keepSystem(run.guard.lease, written);
-  if (isLost(kept)) throw new LostTurn(kept.status);
-  run.prepared = await prepared.withSystem(kept.system);
-  return BRIEFED;
-}
-
-const BRIEFED = { status: 'briefed' } as const;
-
-async function writeSystem(
-  { turnContext, guard, settings }: RunningTurn,
-  write: SystemFunction,
-): Promise<string | { readonly why: string }> {
-  let written: unknown;
-  try {
-    written = await guard.call(settings.stepTimeoutMs, async () => await write(structuredClone(turnContext)));
-  } catch (error) {
-    guard.throwIfEnded();
-    return { why: `the system function threw an error: ${describeThrown(error).message}` };
-  }
-  if (typeof written !== 'string')
-    return { why: `the system function must return text, but returned ${typeof written}` };
-  const bytes = Buffer.byteLength(written);
-  if (bytes > MAX_MESSAGE_BYTES)
-    return { why: `the system prompt has ${bytes} bytes, but its limit is ${MAX_MESSAGE_BYTES} bytes` };
-  return written;
 }
 
 export async function catchUp(run: RunningTurn): Promise<RunFacts['catch_up']> {

@@ -6,6 +6,7 @@ import type { Leaving, Message } from '../../domain/message.ts';
 import type { ModelAnswer, ModelErrorKind } from '../../domain/model.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
+import type { TurnOwn } from '../../domain/turn-own.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -21,6 +22,10 @@ export interface RunningTurn {
   prepared: PreparedAgent;
   /** Context that the caller gave for the turn. `{}` until the state `brief`. */
   turnContext: TurnContext;
+  /** Settings of the model calls of this turn. */
+  callSettings: Pick<TurnOwn, 'toolChoice' | 'maxOutputTokens'>;
+  /** The agent without what this turn brings: the next turn may bring nothing. */
+  lasting: PreparedAgent;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
   readonly guard: TurnGuard;
@@ -166,7 +171,7 @@ interface FailedCall {
 
 export interface RunFacts {
   claimed: { readonly limit: TimeLimit | undefined };
-  brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
+  brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly failed: FailedEnd };
   catch_up: { readonly last: Answered | undefined };
   check:
     | { readonly status: 'stopping' }

@@ -32,6 +32,7 @@ async function openShadowed(given: ShadowOptions) {
     shadow: createShadow({
       contexts: {
         readSystem: async () => undefined,
+        readOwn: async () => undefined,
         readLog: (conversation, ranges) => ports.contexts.readLog(conversation, ranges),
       },
       agents,
