@@ -1,13 +1,11 @@
 import { OpenAI } from 'openai';
 import { z } from 'zod';
-import { createProtocols, openAiApp } from '../../src/api/http/index.ts';
+import { createProtocols } from '../../src/api/http/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { readParts } from '../../src/domain/parts.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
-import { openFixture } from '../client/fixture.ts';
 import { type HttpFixture, openHttpFixture } from './fixture.ts';
-import { serveApp } from './served-app.ts';
 
 /** Gates by name. The input `hold x` streams a word, then waits for the gate x. */
 export const gates = new Map<string, PromiseWithResolvers<void>>();

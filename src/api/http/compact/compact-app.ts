@@ -29,16 +29,7 @@ export interface CompactServices {
   readonly summarizers?: Readonly<Record<string, Summarizer>>;
 }
 
-export const compactRoutes: readonly ProtocolRoute[] = [
-  {
-    operation: 'compactItems',
-    method: 'post',
-    path: '/v1/responses/compact',
-    scopes: ['enqueue'],
-    summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
-    body: compactSchema,
-    results: {
-      'application/json': z
+const compactedSchema = z
         .looseObject({
           id: z.string(),
           object: z.literal('response.compaction'),
@@ -50,10 +41,22 @@ export const compactRoutes: readonly ProtocolRoute[] = [
             .optional()
             .describe('Items that the summary does not cover. Absent: the summary covers all items.'),
         })
-        .meta({ id: 'CompactedItems' }),
+        .meta({ id: 'CompactedItems' });
+
+/** @param operation unique name of the operation */
+export const compactRoute = (operation: string, base: `/${string}`): ProtocolRoute => ({
+    operation,
+    method: 'post',
+    path: `${base}/responses/compact`,
+    scopes: ['enqueue'],
+    summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
+    body: compactSchema,
+    results: {
+      'application/json': compactedSchema,
     },
-  },
-];
+});
+
+export const compactRoutes: readonly ProtocolRoute[] = [compactRoute('compactItems', '/v1')];
 
 const STRUCTURAL = 'structural';
 
@@ -64,12 +67,17 @@ export function compactApp(options: CompactOptions): Hono {
 
 export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   const app = openApp(answerResponseError);
-  app.post('/v1/responses/compact', async (context) => {
+  addCompact(app, { summarizers }, '/v1');
+  return app;
+}
+
+/** @param base path before `/responses` */
+export function addCompact(app: Hono, { summarizers = {} }: CompactServices, base: string): void {
+  app.post(`${base}/responses/compact`, async (context) => {
     const request = readCompactRequest(await readBody(context));
     const { readers } = serverFactsOf(context);
     return context.json(await readers.run(context.req.raw, (signal) => compact(request, summarizers, signal)));
   });
-  return app;
 }
 
 /** Keeps instructions and users' messages. Without a model, the same request gives the same summary. */

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { parseInput } from '../../../domain/parse.ts';
+import { addCompact } from '../compact/compact-app.ts';
 import { type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, openApp, readBody } from '../front-end/server-facts.ts';
 import { readResponseId } from '../responses/response-names.ts';
@@ -26,6 +27,7 @@ export function openOpenAi(options: BackendOptions): Hono {
     const tokens = await countInputTokens(backend, await readBody(context));
     return context.json({ object: 'response.input_tokens', input_tokens: tokens });
   });
+  addCompact(app, {}, base);
   addResponses(app, options, base);
   app.delete(`${base}/responses/:id`, async (context) => {
     const backend = await openBackend(options, context);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { idSchema } from '../../../domain/ids.ts';
 import type { ProtocolRoute } from '../app-options.ts';
+import { compactRoute } from '../compact/compact-app.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { inputTokensSchema } from '../responses/request-schema.ts';
 import { responseRoutes } from '../responses/routes.ts';
@@ -128,6 +129,7 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     body: inputTokensSchema,
     results: json(z.looseObject({ object: z.string(), input_tokens: z.number() }).meta({ id: 'InputTokens' })),
   },
+  compactRoute('openAiCompactItems', OPENAI_BASE),
   ...responseRoutes(OPENAI_BASE, 'openAi'),
   {
     operation: 'openAiDeleteResponse',
