@@ -1,0 +1,127 @@
+import type { ChatMessage, DurableTransport, ReconnectOptions, SendOptions } from '../transport-types.ts';
+import type { ChatHelpers } from './durable-chat.ts';
+
+/** How a stream ended. */
+export interface ReadEnd<Message> {
+  /**
+   * `settled`: with its turn. `waiting`: the turn waits for answers. `nothing`: no turn is open. `refused`: the server
+   * refused, or the stream broke off.
+   */
+  readonly kind: 'settled' | 'waiting' | 'nothing' | 'refused';
+  /** Turn of the stream. Absent if no chunk came. */
+  readonly turn?: string | undefined;
+  /** True if the turn was completed, so that the stream has its whole answer. */
+  readonly isCompleted: boolean;
+  readonly answer?: Message | undefined;
+  readonly error?: Error | undefined;
+}
+
+interface SeenChunk {
+  readonly type: string;
+  readonly messageId?: string;
+  readonly finishReason?: string;
+  readonly messageMetadata?: { readonly failed?: unknown };
+}
+
+const NO_END = { kind: 'refused', isCompleted: false } as const;
+
+/**
+ * Reads one answer at a time with `useChat`, which holds only the question and its answer. So a stream of any version of
+ * the AI SDK begins with an empty answer, and cannot double a text.
+ */
+export class AnswerReader<Message extends ChatMessage> {
+  readonly #transport: DurableTransport<Message>;
+  #chat: ChatHelpers<Message> | undefined;
+  #end: Omit<ReadEnd<Message>, 'answer'> = NO_END;
+  #hasFailed = false;
+
+  constructor(transport: DurableTransport<Message>) {
+    this.#transport = transport;
+  }
+
+  attach(chat: ChatHelpers<Message>): void {
+    this.#chat = chat;
+  }
+
+  /** The transport for `useChat`. */
+  readonly transport = {
+    resumeStreamIsReplay: true,
+    sendMessages: async (options: SendOptions): Promise<ReadableStream<never>> => {
+      return this.#observe(await this.#noteRefusal(this.#transport.sendMessages(options)));
+    },
+    reconnectToStream: async (options: ReconnectOptions): Promise<ReadableStream<never> | null> => {
+      const stream = await this.#noteRefusal(this.#transport.reconnectToStream(options));
+      if (stream !== null) return this.#observe(stream);
+      this.#end = { kind: 'nothing', isCompleted: false };
+      return null;
+    },
+  };
+
+  /** Reads the first open turn from its start. */
+  async resume(question: Message | undefined): Promise<ReadEnd<Message>> {
+    return await this.#read(question === undefined ? [] : [question], async (chat) => await chat.resumeStream());
+  }
+
+  async regenerate(question: Message, answer: string): Promise<ReadEnd<Message>> {
+    const old = { id: answer, role: 'assistant', parts: [] } as unknown as Message;
+    return await this.#read([question, old], async (chat) => await chat.regenerate({ messageId: answer }));
+  }
+
+  /** Sends a changed question under its id. */
+  async edit(question: Message): Promise<ReadEnd<Message>> {
+    const { id: messageId, parts } = question;
+    return await this.#read(
+      [question],
+      async (chat) => await chat.sendMessage({ role: 'user', parts, messageId } as never),
+    );
+  }
+
+  async #read(
+    messages: readonly Message[],
+    read: (chat: ChatHelpers<Message>) => Promise<void>,
+  ): Promise<ReadEnd<Message>> {
+    const chat = this.#chat;
+    if (chat === undefined) return NO_END;
+    this.#end = NO_END;
+    this.#hasFailed = false;
+    chat.setMessages([...messages]);
+    await read(chat).catch(() => undefined);
+    let last: Message | undefined;
+    chat.setMessages((shown) => {
+      last = shown.at(-1);
+      return shown;
+    });
+    const end = this.#end;
+    return { ...end, ...(last?.role === 'assistant' && last.id === end.turn && { answer: last }) };
+  }
+
+  async #noteRefusal<Value>(request: Promise<Value>): Promise<Value> {
+    return await request.catch((error: unknown) => {
+      this.#end = { ...NO_END, error: error instanceof Error ? error : new Error(String(error)) };
+      throw error;
+    });
+  }
+
+  #observe(stream: ReadableStream<never>): ReadableStream<never> {
+    const observed = new TransformStream<never, never>({
+      transform: (chunk, controller) => {
+        this.#see(chunk);
+        controller.enqueue(chunk);
+      },
+    });
+    return stream.pipeThrough(observed);
+  }
+
+  #see({ type, messageId, finishReason, messageMetadata }: SeenChunk): void {
+    const { turn } = this.#end;
+    if (messageMetadata?.failed !== undefined) this.#hasFailed = true;
+    if (type === 'start') this.#end = { ...NO_END, turn: messageId };
+    else if (type === 'abort') this.#end = { kind: 'settled', isCompleted: false, turn };
+    // `useChat` reads no chunk behind an error. Only a failed turn has its metadata before.
+    else if (type === 'error') this.#end = { kind: this.#hasFailed ? 'settled' : 'refused', isCompleted: false, turn };
+    else if (type === 'finish') {
+      const isWaiting = finishReason === 'tool-calls' || finishReason === 'other';
+      this.#end = { kind: isWaiting ? 'waiting' : 'settled', isCompleted: finishReason !== 'error', turn };
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import type { ChatMessage, OpenChatTurn, PageAnswer } from '../transport-types.ts';
+import type { ReadEnd } from './answer-reader.ts';
+import { type ChatSession, toError } from './chat-session.ts';
+import type { DurableChat, NewMessage } from './durable-chat.ts';
+import { readFileParts } from './file-parts.ts';
+import { findCurrent } from './next-step.ts';
+import { type Outgoing, putOutgoing } from './outbox.ts';
+import { mergeEarlier, readText, writeMessage } from './shown-messages.ts';
+
+type Actions<Message> = Pick<
+  DurableChat<Message>,
+  | 'send'
+  | 'resend'
+  | 'discard'
+  | 'remove'
+  | 'steer'
+  | 'stop'
+  | 'retry'
+  | 'edit'
+  | 'decide'
+  | 'answer'
+  | 'loadEarlier'
+  | 'reload'
+  | 'clearError'
+>;
+
+/** Actions of a page on a chat. None of them throws: a refusal is the error of the message or of the chat. */
+export class ChatActions<Message extends ChatMessage> implements Actions<Message> {
+  readonly #session: ChatSession<Message>;
+
+  constructor(session: ChatSession<Message>) {
+    this.#session = session;
+  }
+
+  readonly send = async ({ text, files = [], onBusy = 'enqueue' }: NewMessage): Promise<void> => {
+    const message = writeMessage<Message>(newId(), text, await readFileParts(files));
+    await this.#post({ message, onBusy, state: 'sending' });
+  };
+
+  readonly resend = async (id: string): Promise<void> => {
+    const entry = this.#findRefused(id);
+    if (entry !== undefined) await this.#post({ message: entry.message, onBusy: entry.onBusy, state: 'sending' });
+  };
+
+  readonly discard = (id: string): string => {
+    const entry = this.#findRefused(id);
+    if (entry === undefined) return '';
+    const { store } = this.#session;
+    store.set({ outbox: store.state.outbox.filter((other) => other !== entry) });
+    return readText(entry.message);
+  };
+
+  readonly remove = async (id: string): Promise<void> => {
+    const { store } = this.#session;
+    const queued = store.state.turns.find(({ messageId }) => messageId === id);
+    if (queued === undefined || (await this.#cancel(queued)) === undefined) return;
+    store.set({ turns: store.state.turns.filter(({ turn }) => turn !== queued.turn) });
+  };
+
+  /** A message joins a turn only when it is accepted, so it is canceled, and accepted again under another id. */
+  readonly steer = async (id: string): Promise<void> => {
+    const { store } = this.#session;
+    const queued = store.state.turns.find(({ messageId }) => messageId === id);
+    if (queued?.text === undefined) return;
+    const message = writeMessage<Message>(newId(), queued.text);
+    if ((await this.#cancel(queued)) !== 'canceled') return;
+    store.set({ turns: store.state.turns.filter(({ turn }) => turn !== queued.turn) });
+    await this.#post({ message, onBusy: 'steer', state: 'sending' });
+  };
+
+  readonly stop = async (): Promise<void> => {
+    const { state } = this.#session.store;
+    const current = findCurrent(state);
+    const sent = state.outbox.find((entry) => entry.state !== 'refused')?.message.id;
+    const messageId = current?.turn ?? (state.streaming || sent);
+    if (messageId !== undefined) await this.#cancel({ turn: messageId });
+  };
+
+  readonly retry = async (id: string): Promise<void> => {
+    const { store, reader } = this.#session;
+    const { messages } = store.state;
+    const question = messages[messages.findIndex((message) => message.id === id) - 1];
+    if (question?.role !== 'user') return;
+    this.#answerAgain(question, () => reader.regenerate(question, id));
+  };
+
+  readonly edit = async (id: string, text: string): Promise<void> => {
+    const { store, reader } = this.#session;
+    const old = store.state.messages.find((message) => message.id === id);
+    if (old === undefined) return;
+    const files = old.parts.filter(({ type }) => type === 'file');
+    const message = { ...old, ...writeMessage<Message>(id, text, files) };
+    this.#answerAgain(message, () => reader.edit(message));
+  };
+
+  readonly decide: Actions<Message>['decide'] = async (call, approved, details = {}) => {
+    await this.#answer(call, { approved, ...details }, { approved, at: Date.now(), ...details });
+  };
+
+  readonly answer: Actions<Message>['answer'] = async (call, answer) => {
+    await this.#answer(call, answer, { at: Date.now() });
+  };
+
+  readonly loadEarlier = async (): Promise<void> => {
+    const { store, transport, id } = this.#session;
+    const { before, isLoadingEarlier } = store.state;
+    if (before === undefined || isLoadingEarlier) return;
+    store.set({ isLoadingEarlier: true });
+    try {
+      store.set(mergeEarlier(store.state, await transport.loadMessages({ chatId: id, before })));
+    } catch (error) {
+      this.#fail(error);
+    }
+    store.set({ isLoadingEarlier: false });
+  };
+
+  readonly reload = (): void => {
+    const { store } = this.#session;
+    store.set({ error: undefined, ...(store.state.phase === 'unavailable' && { phase: 'loading' }) });
+    this.#session.refresh();
+  };
+
+  readonly clearError = (): void => this.#session.store.set({ error: undefined });
+
+  async #post(entry: Outgoing<Message>): Promise<void> {
+    const { store, transport, id: chatId } = this.#session;
+    const put = (change: Partial<Outgoing<Message>>): void => {
+      store.set({ outbox: putOutgoing(store.state.outbox, { ...entry, ...change }) });
+    };
+    put({});
+    const { message, onBusy } = entry;
+    try {
+      const { turn } = await transport.acceptMessage({ chatId, message, onBusy });
+      put({ state: 'accepted', turn });
+      if (onBusy === 'enqueue') this.#addTurn(turn, message);
+    } catch (error) {
+      if (!this.#session.hasLeft) put({ state: 'refused', error: toError(error) });
+    }
+  }
+
+  /** The page need not wait for the news that its message is queued. */
+  #addTurn(turn: string, message: Message): void {
+    const { store } = this.#session;
+    const { turns, messages, ends } = store.state;
+    const isKnown = ends.has(turn) || messages.some(({ id }) => id === message.id);
+    if (isKnown || turns.some((open) => open.turn === turn)) return;
+    const added = { turn, messageId: message.id, state: 'queued', position: turns.length, text: readText(message) } as const;
+    store.set({ turns: [...turns, added] });
+  }
+
+  #answerAgain(question: Message, read: () => Promise<ReadEnd<Message>>): void {
+    const { store } = this.#session;
+    this.#session.read(async () => {
+      const { messages } = store.state;
+      const at = messages.findIndex(({ id }) => id === question.id);
+      store.set({ messages: [...messages.slice(0, Math.max(0, at)), question], error: undefined });
+      return await read();
+    });
+  }
+
+  async #answer(
+    call: string,
+    answer: PageAnswer,
+    decision: { readonly approved?: boolean; readonly at: number; readonly by?: string },
+  ): Promise<void> {
+    const { store, transport, id: chatId } = this.#session;
+    const turn = findCurrent(store.state)?.turn ?? '';
+    store.set({ decided: new Map([...store.state.decided, [call, decision]]), error: undefined });
+    try {
+      const { status } = await transport.answerCalls({ chatId, answers: { [call]: answer } });
+      if (status === 'answered') this.#session.resumeTurn(turn);
+    } catch (error) {
+      store.set({ decided: new Map([...store.state.decided].filter(([name]) => name !== call)) });
+      this.#fail(error);
+    }
+  }
+
+  /** @returns state of the turn, or undefined if the server refused */
+  async #cancel({ turn: messageId }: Pick<OpenChatTurn, 'turn'>): Promise<string | undefined> {
+    const { transport, id: chatId } = this.#session;
+    try {
+      return (await transport.stopTurn({ chatId, messageId })).state;
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  /** The page may show what the server no longer has, so it also loads the messages. */
+  #fail(error: unknown): void {
+    if (this.#session.hasLeft) return;
+    this.#session.store.set({ error: toError(error) });
+    this.#session.refresh();
+  }
+
+  #findRefused(id: string): Outgoing<Message> | undefined {
+    const { outbox } = this.#session.store.state;
+    return outbox.find(({ message, state }) => message.id === id && state === 'refused');
+  }
+}
+
+/** `crypto.randomUUID` is missing in pages of plain HTTP. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

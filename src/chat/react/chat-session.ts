@@ -1,0 +1,195 @@
+import { ChatError } from '../chat-error.ts';
+import { createDurableTransport } from '../durable-transport.ts';
+import type {
+  ChatMessage,
+  ChatNews,
+  DurableTransport,
+  DurableTransportOptions,
+  OpenChatTurn,
+} from '../transport-types.ts';
+import { AnswerReader, type ReadEnd } from './answer-reader.ts';
+import { followVisible } from './follow-visible.ts';
+import { findNextStep } from './next-step.ts';
+import { dropAccepted } from './outbox.ts';
+import { SessionStore } from './session-state.ts';
+import { findQuestionId, mergeNewest, putAnswer, putQuestion, writeMessage } from './shown-messages.ts';
+
+/** The server and the page may see a turn that begins or ends at different moments. */
+const AGAIN_MS = 500;
+
+/** A chat in a page: loads its messages, reads one answer after the other, and follows what other pages do. */
+export class ChatSession<Message extends ChatMessage> {
+  readonly id: string;
+  readonly store = new SessionStore<Message>();
+  readonly transport: DurableTransport<Message>;
+  readonly reader: AnswerReader<Message>;
+  readonly #pageSize: number;
+  readonly #loadedFor = new Set<string>();
+  #orders: (() => Promise<ReadEnd<Message>>)[] = [];
+  #isStale = true;
+  #news = 0;
+  #left = new AbortController();
+
+  constructor(id: string, options: DurableTransportOptions, pageSize: number) {
+    this.id = id;
+    this.#pageSize = pageSize;
+    const onConnection = (isConnected: boolean): void => this.store.set({ isConnected });
+    this.transport = createDurableTransport<Message>({ ...options, onConnection });
+    this.reader = new AnswerReader(this.transport);
+  }
+
+  /** True once the page has left the chat. */
+  get hasLeft(): boolean {
+    return this.#left.signal.aborted;
+  }
+
+  /** @returns a function that ends all streams of the chat */
+  open(): () => void {
+    const left = new AbortController();
+    this.#left = left;
+    this.#isStale = true;
+    void this.#run(left.signal);
+    return () => {
+      left.abort();
+      this.transport.close();
+      this.store.set({ streaming: undefined });
+    };
+  }
+
+  /** Loads the newest messages as soon as no stream is read. */
+  refresh(): void {
+    this.#isStale = true;
+    this.store.notify();
+  }
+
+  /** Reads an answer that the page has asked for, e.g. a further attempt, as soon as no other stream is read. */
+  read(order: () => Promise<ReadEnd<Message>>): void {
+    this.#orders.push(order);
+    this.store.notify();
+  }
+
+  /** Reads a turn again whose wait has ended. */
+  resumeTurn(turn: string): void {
+    const ends = new Map(this.store.state.ends);
+    ends.delete(turn);
+    this.store.set({ ends });
+  }
+
+  async #run(left: AbortSignal): Promise<void> {
+    let isFollowing = false;
+    while (!left.aborted) {
+      const order = this.#orders.shift();
+      if (order !== undefined) {
+        await this.#take(await this.#stream('', order), left);
+        continue;
+      }
+      const { state } = this.store;
+      const step = findNextStep({
+        ...state,
+        isStale: this.#isStale,
+        loadedFor: this.#loadedFor,
+        news: this.#news,
+      });
+      if (step.kind === 'rest' || (state.phase === 'unavailable' && !this.#isStale)) await this.store.nextChange(left);
+      else if (step.kind === 'stream') await this.#take(await this.#readTurn(step.turn), left);
+      else {
+        if (step.turn !== undefined) this.#loadedFor.add(step.turn);
+        const after = await this.#load(left);
+        if (after === undefined || isFollowing) continue;
+        isFollowing = true;
+        void this.#follow(after, left);
+      }
+    }
+  }
+
+  /** @returns position for the news. Undefined: the server refused, or the page has left */
+  async #load(left: AbortSignal): Promise<string | undefined> {
+    this.#isStale = false;
+    const { outbox: sent } = this.store.state;
+    const news = this.#news;
+    try {
+      const page = await this.transport.loadMessages({ chatId: this.id, limit: this.#pageSize, signal: left });
+      const { state } = this.store;
+      const merged = mergeNewest(state, page, page.turns);
+      const { messages, before } = merged;
+      const turns = news === this.#news ? page.turns : state.turns;
+      const outbox = dropAccepted(state.outbox, sent);
+      this.store.set({ phase: 'open', messages, before, turns, outbox, ends: pruneEnds(state.ends, turns) });
+      return page.after;
+    } catch (error) {
+      if (left.aborted) return undefined;
+      const isShown = this.store.state.phase === 'open';
+      this.store.set({ ...(!isShown && { phase: 'unavailable' }), error: toError(error) });
+      return undefined;
+    }
+  }
+
+  async #follow(after: string, left: AbortSignal): Promise<void> {
+    try {
+      for await (const news of followVisible(this.transport, { chatId: this.id, after, left })) this.#takeNews(news);
+    } catch (error) {
+      if (!left.aborted) this.store.set({ error: toError(error) });
+    }
+  }
+
+  #takeNews(news: ChatNews): void {
+    const { state } = this.store;
+    if (news.type === 'turns') {
+      this.#news += 1;
+      const { turns } = news;
+      return this.store.set({ turns, ends: pruneEnds(state.ends, turns) });
+    }
+    if (news.type === 'lost') return this.refresh();
+    const { type, turn = '', cause } = news.event as ChatEvent;
+    const isUnread = type === 'turn_settled' && state.streaming !== turn && state.ends.get(turn)?.kind !== 'settled';
+    if (isUnread || (type === 'version_committed' && cause === 'rollback')) this.refresh();
+  }
+
+  async #readTurn({ turn, messageId, text }: OpenChatTurn): Promise<ReadEnd<Message>> {
+    const { messages, outbox } = this.store.state;
+    const question =
+      messages.find(({ id }) => id === messageId) ??
+      outbox.find(({ message }) => message.id === messageId)?.message ??
+      (text === undefined ? undefined : writeMessage<Message>(messageId, text));
+    if (question !== undefined) this.store.set({ messages: putQuestion(messages, question) });
+    return await this.#stream(turn, async () => await this.reader.resume(question));
+  }
+
+  async #stream(turn: string, read: () => Promise<ReadEnd<Message>>): Promise<ReadEnd<Message>> {
+    this.store.set({ streaming: turn });
+    return { turn, ...(await read()) };
+  }
+
+  async #take({ kind, turn = '', isCompleted, answer, error }: ReadEnd<Message>, left: AbortSignal): Promise<void> {
+    if (left.aborted) return;
+    const { messages, turns, ends, decided } = this.store.state;
+    const shown = answer === undefined ? messages : putAnswer(messages, answer, findQuestionId(turn, turns));
+    const ended = kind === 'nothing' ? ends : new Map([...ends, [turn, { kind, news: this.#news }]]);
+    this.store.set({
+      streaming: undefined,
+      messages: shown,
+      ends: ended,
+      decided: kind === 'settled' ? new Map() : decided,
+      ...(error && { error }),
+    });
+    // The log decides what an answer shows that was not completed.
+    if (kind !== 'waiting' && !isCompleted) this.#isStale = true;
+    if (kind === 'nothing') await this.store.nextChange(left, AGAIN_MS);
+  }
+}
+
+interface ChatEvent {
+  readonly type: string;
+  readonly turn?: string;
+  readonly cause?: string;
+}
+
+function pruneEnds<End>(ends: ReadonlyMap<string, End>, turns: readonly OpenChatTurn[]): ReadonlyMap<string, End> {
+  if (ends.size === 0) return ends;
+  const open = new Set(turns.map(({ turn }) => turn));
+  return new Map([...ends].filter(([turn]) => open.has(turn)));
+}
+
+export function toError(error: unknown): Error {
+  return error instanceof ChatError || error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,114 @@
+import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import type { DurableChat, QueuedMessage } from './durable-chat.ts';
+import { findCurrent, isWaitingForAnswers } from './next-step.ts';
+import { listHidden, type Outgoing } from './outbox.ts';
+import type { SessionState } from './session-state.ts';
+import { findQuestionId, putQuestion, readText, showLive, writeMessage } from './shown-messages.ts';
+
+type ChatView<Message> = Pick<
+  DurableChat<Message>,
+  'status' | 'messages' | 'queue' | 'waiting' | 'current' | 'isConnected' | 'hasEarlier' | 'isLoadingEarlier' | 'error'
+>;
+
+/** Describes what a page shows. @param live last message of the stream that the page reads */
+export function describeChat<Message extends ChatMessage>(
+  state: SessionState<Message>,
+  live: Message | undefined,
+): ChatView<Message> {
+  const { turns, streaming, isConnected, isLoadingEarlier, before, error } = state;
+  const shown: readonly Message[] =
+    streaming === undefined || live === undefined
+      ? state.messages
+      : showLive(state.messages, live, findQuestionId(live.id, turns));
+  const current = findCurrent(state);
+  const unseen = listHidden(state.outbox, shown, turns);
+  const { messages, front } = addFront(shown, { current, outbox: state.outbox, unseen });
+  const status = describeStatus(state, current, front !== undefined);
+  return {
+    status,
+    messages,
+    queue: [...listQueued(turns, current), ...listUnseen(unseen, front, turns.length)],
+    waiting: status === 'waiting' ? describeWait(current, state.decided) : undefined,
+    current,
+    isConnected,
+    hasEarlier: before !== undefined,
+    isLoadingEarlier,
+    error,
+  };
+}
+
+interface Front<Message> {
+  readonly current: OpenChatTurn | undefined;
+  readonly outbox: readonly Outgoing<Message>[];
+  readonly unseen: readonly Outgoing<Message>[];
+}
+
+/** The message that is answered next stands with the messages, also before a worker has begun its turn. */
+function addFront<Message extends ChatMessage>(
+  shown: readonly Message[],
+  { current, outbox, unseen }: Front<Message>,
+): { readonly messages: readonly Message[]; readonly front: Outgoing<Message> | undefined } {
+  if (current === undefined) {
+    const front = unseen.find(({ state }) => state !== 'refused');
+    return { messages: front === undefined ? shown : putQuestion(shown, front.message), front };
+  }
+  const { messageId, text, state } = current;
+  if (state === 'scheduled' || text === undefined || shown.some(({ id }) => id === messageId))
+    return { messages: shown, front: undefined };
+  const sent = outbox.find(({ message }) => message.id === messageId)?.message;
+  return { messages: putQuestion(shown, sent ?? writeMessage<Message>(messageId, text)), front: undefined };
+}
+
+function describeStatus<Message extends ChatMessage>(
+  { phase, streaming }: SessionState<Message>,
+  current: OpenChatTurn | undefined,
+  hasFront: boolean,
+): DurableChat<Message>['status'] {
+  if (phase !== 'open') return phase;
+  if (streaming === undefined && current !== undefined && isWaitingForAnswers(current)) return 'waiting';
+  if (streaming !== undefined && current?.state !== 'queued') return 'answering';
+  if (current === undefined) return hasFront ? 'queued' : 'ready';
+  if (current.state === 'scheduled') return 'ready';
+  return current.state === 'queued' ? 'queued' : 'answering';
+}
+
+function listQueued(turns: readonly OpenChatTurn[], current: OpenChatTurn | undefined): QueuedMessage[] {
+  return turns
+    .filter((turn) => turn !== current || turn.state === 'scheduled')
+    .flatMap(({ messageId: id, text, state, position }) => {
+      // A turn that a worker has begun is no longer in the queue.
+      if (text === undefined) return [];
+      return [{ id, text, state: 'queued' as const, position, isScheduled: state === 'scheduled' }];
+    });
+}
+
+function listUnseen<Message extends ChatMessage>(
+  unseen: readonly Outgoing<Message>[],
+  front: Outgoing<Message> | undefined,
+  position: number,
+): QueuedMessage[] {
+  return unseen
+    .filter((entry) => entry !== front)
+    .map(({ message, state, onBusy, error }) => ({
+      id: message.id,
+      text: readText(message),
+      state: state === 'accepted' ? (onBusy === 'steer' ? 'steering' : 'queued') : state,
+      position,
+      isScheduled: false,
+      ...(error && { error }),
+    }));
+}
+
+/** A decision of this page is shown at once, before the server lists it. */
+function describeWait(
+  current: OpenChatTurn | undefined,
+  decided: SessionState<ChatMessage>['decided'],
+): DurableChat<ChatMessage>['waiting'] {
+  if (current?.waiting === undefined) return undefined;
+  const { turn, messageId, waiting } = current;
+  const calls = waiting.calls.map((call) => {
+    const decision = call.decision ?? decided.get(call.approvalId ?? '') ?? decided.get(call.toolCallId);
+    return decision === undefined ? call : { ...call, decision };
+  });
+  return { turn, messageId, ...waiting, calls };
+}

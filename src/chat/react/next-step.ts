@@ -1,0 +1,57 @@
+import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import { findAnswerOf } from './shown-messages.ts';
+
+/**
+ * How the page's last stream of a turn ended. `settled`: with the turn. `waiting`: its calls wait for answers. `refused`:
+ * the server does not stream it. `news`: number of lists of open turns that the page had by then.
+ */
+export interface StreamEnd {
+  readonly kind: 'settled' | 'waiting' | 'refused';
+  readonly news: number;
+}
+
+export interface ChatFacts {
+  /** The page may lack messages. */
+  readonly isStale: boolean;
+  readonly messages: readonly ChatMessage[];
+  /** Open turns as the page knows them, oldest first. */
+  readonly turns: readonly OpenChatTurn[];
+  readonly ends: ReadonlyMap<string, StreamEnd>;
+  /** Turns for which the page has loaded the messages. */
+  readonly loadedFor: ReadonlySet<string>;
+  /** Number of lists of open turns so far. */
+  readonly news: number;
+}
+
+export type NextStep =
+  | { readonly kind: 'load'; readonly turn?: string }
+  | { readonly kind: 'stream'; readonly turn: OpenChatTurn }
+  | { readonly kind: 'rest' };
+
+const REST: NextStep = { kind: 'rest' };
+
+/** The first open turn. A list of open turns may be older than the end of a stream. */
+export function findCurrent({ turns, ends }: Pick<ChatFacts, 'turns' | 'ends'>): OpenChatTurn | undefined {
+  return turns.find(({ turn }) => ends.get(turn)?.kind !== 'settled');
+}
+
+export function isWaitingForAnswers({ waiting }: OpenChatTurn): boolean {
+  return waiting?.for === 'tools' || waiting?.for === 'approval';
+}
+
+/** Decides what a page does next, once its last step has ended. */
+export function findNextStep(facts: ChatFacts): NextStep {
+  const { isStale, messages, ends, loadedFor, news } = facts;
+  if (isStale) return { kind: 'load' };
+  const current = findCurrent(facts);
+  if (current === undefined || current.state === 'scheduled') return REST;
+  const { turn, messageId, text } = current;
+  const isUnknown = text === undefined && !messages.some(({ id }) => id === messageId);
+  const shown = findAnswerOf(messages, messageId);
+  const isOtherAttempt = shown !== undefined && shown.id !== turn;
+  if ((isUnknown || isOtherAttempt) && !loadedFor.has(turn)) return { kind: 'load', turn };
+  const end = ends.get(turn);
+  if (end?.kind === 'refused') return REST;
+  if (end?.kind === 'waiting' && (isWaitingForAnswers(current) || end.news === news)) return REST;
+  return { kind: 'stream', turn: current };
+}

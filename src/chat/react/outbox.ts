@@ -1,0 +1,44 @@
+import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import { findQuestionId } from './shown-messages.ts';
+
+/** A message that the page has sent. It stays here until the chat shows it elsewhere, or the server has refused it. */
+export interface Outgoing<Message> {
+  readonly message: Message;
+  readonly onBusy: 'enqueue' | 'steer';
+  readonly state: 'sending' | 'accepted' | 'refused';
+  readonly turn?: string;
+  readonly error?: Error;
+}
+
+export type Outbox<Message> = readonly Outgoing<Message>[];
+
+/** Adds a message, or replaces its entry. */
+export function putOutgoing<Message extends ChatMessage>(
+  outbox: Outbox<Message>,
+  entry: Outgoing<Message>,
+): Outbox<Message> {
+  const at = outbox.findIndex(({ message }) => message.id === entry.message.id);
+  return at === -1 ? [...outbox, entry] : outbox.with(at, entry);
+}
+
+/** Leaves out what the chat shows: as a message, as an open turn, or inside the answer that it has joined. */
+export function listHidden<Message extends ChatMessage>(
+  outbox: Outbox<Message>,
+  messages: readonly Message[],
+  turns: readonly OpenChatTurn[],
+): Outbox<Message> {
+  if (outbox.length === 0) return outbox;
+  const shown = new Set([...messages.map(({ id }) => id), ...turns.map(({ messageId }) => messageId)]);
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      const joined = part.type === 'data-steering' && (part as { readonly data?: { readonly turn?: string } }).data?.turn;
+      if (typeof joined === 'string') shown.add(findQuestionId(joined, turns));
+    }
+  }
+  return outbox.filter(({ message, state }) => state === 'refused' || !shown.has(message.id));
+}
+
+/** The messages of a load that began later have each accepted message, so the accepted ones leave. */
+export function dropAccepted<Message>(outbox: Outbox<Message>, before: Outbox<Message>): Outbox<Message> {
+  return outbox.filter((entry) => entry.state !== 'accepted' || !before.includes(entry));
+}
