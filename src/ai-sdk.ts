@@ -25,6 +25,7 @@ export type { CacheTtl } from './domain/policy.ts';
 export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
+export type { ToolProgress } from './domain/tool-notes.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export {
   type AiSdkLanguageModel,

@@ -68,6 +68,7 @@ export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/quarantine.ts';
 export type { WireFormat } from './domain/raw-items.ts';
+export type { ToolData, ToolProgress } from './domain/tool-notes.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export type { WebhookEndEvent, WebhookEvent, WebhookEventName } from './domain/webhook.ts';

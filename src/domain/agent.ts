@@ -41,6 +41,7 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
  * is base64 or a `Uint8Array`. Parts in the formats of Anthropic and OpenAI are accepted, too.
  */
 export interface OutputPart {
+  /** `text`, `image` or `file`, or a type of Anthropic or OpenAI. */
   readonly type: string;
   readonly [field: string]: unknown;
 }

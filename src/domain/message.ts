@@ -55,7 +55,13 @@ export const messageSchema = z.object({
   isError: z.boolean().optional(),
   /** In a tool result: the last values that the tool emitted for readers. No model reads them. */
   data: boundedList(
-    z.object({ name: z.string().min(1), key: z.string().min(1).optional(), data: jsonSchema }),
+    z.object({
+      name: z.string().min(1),
+      /** Distinguishes values of one name. */
+      key: z.string().min(1).optional(),
+      /** Any JSON value. */
+      data: jsonSchema,
+    }),
     NOTE_LIMITS.values,
   ).optional(),
   /** In a tool result: decision of a person, or of the deadline, on a call that needed an approval. */

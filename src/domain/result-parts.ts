@@ -5,7 +5,7 @@ import { joinPath } from './parse.ts';
 import { encodeBytes, readPart } from './parts.ts';
 
 /** Providers accept fewer images and files in one request. */
-const MAX_RESULT_PARTS = 1_000;
+export const MAX_RESULT_PARTS = 1_000;
 
 type ReadParts =
   | { readonly status: 'read'; readonly parts: readonly unknown[] }

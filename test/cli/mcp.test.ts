@@ -189,6 +189,19 @@ describe('MCP over HTTP', () => {
     expect(await call(client, ASK, { message: 'hello' })).toBe('you said hello');
   });
 
+  test('a page of another origin, and a request for another host, are refused', async () => {
+    const url = await serve();
+    for (const headers of [{ origin: 'https://evil.example' }, { host: 'evil.example' }]) {
+      const app = createMcpApp({ client: own.client, nameOf: (id) => id, agents: [], programVersion: '1' });
+      const request = new Request(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: '{}',
+      });
+      expect((await app.fetch(request)).status).toBe(403);
+    }
+  });
+
   test('a client that takes tasks gets the turn as a task: working, input_required, completed, and canceled', async () => {
     const url = await serve();
     const send = async (method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> => {

@@ -16,6 +16,8 @@ describe('readConfig with an empty environment', () => {
   const defaults = {
     redisUrl: undefined,
     redisTls: undefined,
+    serverUrl: undefined,
+    serverKey: undefined,
     prefix: 'tf',
     shards: 256,
     queueShards: 1,
@@ -47,6 +49,8 @@ describe('readConfig with an empty environment', () => {
 test('readConfig reads every variable', () => {
   const env = {
     REDIS_URL: 'rediss://user:pass@redis.example:6380/2',
+    TURNFOLD_URL: 'https://turns.example/api',
+    TURNFOLD_KEY: 'tfk_1',
     TURNFOLD_PREFIX: 'shop',
     TURNFOLD_SHARDS: '16',
     TURNFOLD_QUEUE_SHARDS: '4',
@@ -74,6 +78,8 @@ test('readConfig reads every variable', () => {
   expect(readConfig(env)).toStrictEqual({
     redisUrl: env.REDIS_URL,
     redisTls: undefined,
+    serverUrl: 'https://turns.example/api',
+    serverKey: 'tfk_1',
     prefix: 'shop',
     shards: 16,
     queueShards: 4,

@@ -34,6 +34,7 @@ export type { PassOutcome, Reason } from '../../domain/pass.ts';
 export type { PolicyInput } from '../../domain/policy.ts';
 export type { NamedThreshold, PlanningPolicy, RequestFacts, ThresholdName } from '../../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../../domain/size.ts';
+export type { ToolData, ToolProgress } from '../../domain/tool-notes.ts';
 export type {
   AnswerEnd,
   AnswerKind,

@@ -3,6 +3,7 @@ import type { OutputPart, ToolOutput } from '../../domain/agent.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
+import { MAX_RESULT_PARTS } from '../../domain/result-parts.ts';
 
 export type CallAnswer = {
   /** Hash of the answered call, as in `waiting.calls`. The answer then reaches no other call with the same id. */
@@ -38,7 +39,7 @@ const namingFields = {
 /** `readResultParts` checks the parts, because a union of schemas would report only that no member matches. */
 const partsSchema = z.custom<OutputPart[]>(Array.isArray).meta({
   description: 'Texts, images, PDFs and text files behind the content. In JSON, `data` is base64.',
-  override: { type: 'array', minItems: 1, items: { type: 'object', required: ['type'] } },
+  override: { type: 'array', minItems: 1, maxItems: MAX_RESULT_PARTS, items: { type: 'object', required: ['type'] } },
 });
 const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional(), ...namingFields });
 const answerSchema = z.union(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type CallToolResult, inputRequired, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { CallAnswer } from '../../api/client/index.ts';
-import { answerErrors, writeText } from './answers.ts';
+import { answerErrors, answerText } from './answers.ts';
 import { askForCalls, readDecisions } from './call-decisions.ts';
 import { readAbilities } from './client-abilities.ts';
 import type { ServedAgents } from './reading-tools.ts';
@@ -55,7 +55,7 @@ export function registerAgentTools(server: McpServer, served: ServedAgents): voi
     'cancel',
     { description: 'Cancel an open turn, even while it runs.', inputSchema: z.object(names) },
     ({ conversation, turn }) =>
-      answerErrors(async () => writeText(await served.client.cancel(served.nameOf(conversation), turn))),
+      answerErrors(async () => answerText(await served.client.cancel(served.nameOf(conversation), turn))),
   );
 }
 
@@ -79,7 +79,7 @@ function registerAnswer(server: McpServer, { client, nameOf }: ServedAgents): vo
         approve === undefined
           ? { content, isError, ...named }
           : { approved: approve, ...(why !== undefined && { why }), ...named };
-      return writeText(await client.answer(nameOf(conversation), turn, { [call]: answer }));
+      return answerText(await client.answer(nameOf(conversation), turn, { [call]: answer }));
     }),
   );
 }

@@ -1,9 +1,11 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ConversationName, TurnfoldClient } from '../../api/client/index.ts';
+import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { CONVERSATION_STATES } from '../../domain/conversation.ts';
+import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
 import type { Version } from '../../domain/version.ts';
-import { answerErrors, showMessage, writeJson } from './answers.ts';
+import { answerErrors, answerJson, showMessage } from './answers.ts';
 import { searchLog } from './search-log.ts';
 
 /** The tenant that the tools of the server reach. */
@@ -116,7 +118,7 @@ const READING_TOOLS: Readonly<Record<string, ReadingTool>> = {
   }),
   plan: reading({
     about: 'Plan a compaction now, under the policy of the agent or another one. Calls no model and changes nothing.',
-    input: z.object({ conversation, policy: z.record(z.string(), z.unknown()).default({}) }),
+    input: z.object({ conversation, policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).default({}) }),
     read: ({ client, nameOf }, { conversation: id, policy }) => client.plan(nameOf(id), { policy }),
   }),
   turn_steps: reading({
@@ -130,7 +132,7 @@ export function registerReadingTools(server: McpServer, reach: Reach): void {
   for (const [name, tool] of Object.entries(READING_TOOLS)) {
     const annotations = { readOnlyHint: true, openWorldHint: false };
     server.registerTool(name, { description: tool.about, inputSchema: tool.input, annotations }, (given) =>
-      answerErrors(async () => writeJson(await tool.read(reach, given))),
+      answerErrors(async () => answerJson(await tool.read(reach, given))),
     );
   }
 }

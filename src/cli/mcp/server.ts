@@ -1,4 +1,11 @@
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  McpServer,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { registerAgentTools } from './agent-tools.ts';
 import { registerReadingTools, type ServedAgents } from './reading-tools.ts';
@@ -30,7 +37,17 @@ export function serveMcpStdio(options: McpOptions): { close(): Promise<void> } {
   return serveStdio(() => createServer(options));
 }
 
-/** Answers MCP requests over HTTP, without sessions. */
+/**
+ * Answers MCP requests of this machine over HTTP, without sessions. Pages of other origins are refused, because any page
+ * in a browser of this machine could send requests.
+ */
 export function createMcpApp(options: McpOptions): Pick<ReturnType<typeof createMcpHandler>, 'fetch' | 'close'> {
-  return createMcpHandler(() => createServer(options));
+  const handler = createMcpHandler(() => createServer(options));
+  return {
+    fetch: async (request) =>
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, localhostAllowedOrigins()) ??
+      (await handler.fetch(request)),
+    close: async () => await handler.close(),
+  };
 }

@@ -2,22 +2,31 @@ import type { LogEntry } from '../../../domain/message.ts';
 import type { RecordedDecision } from '../../../domain/turn.ts';
 import type { Version } from '../../../domain/version.ts';
 import { nameWaitingCall, readJsonOrText } from '../front-end/call-names.ts';
-import { describeApproval } from './chunks.ts';
-import { addData, readOutput } from './note-chunks.ts';
+import { describeApproval, type SdkVersion } from './chunks.ts';
+import { addData, showOutput } from './note-chunks.ts';
 
 export type UiPart = { readonly type: string } & Record<string, unknown>;
 
 type LoggedMessage = LogEntry['message'] & { readonly reasoning?: string };
 
+export interface AnswerFacts {
+  /** All versions of the conversation. */
+  readonly versions: readonly Version[];
+  /** AI SDK 5 shows a denied call as an error. */
+  readonly sdkVersion: SdkVersion;
+}
+
 /** Collects the parts of an answer from its log entries, as a page has them behind the stream of the answer. */
 export class AnswerParts {
   readonly #parts: UiPart[] = [];
   readonly #versions: readonly Version[];
+  readonly #sdkVersion: SdkVersion;
   #seq: number;
 
-  /** @param after seq behind which the answer begins @param versions all versions of the conversation */
-  constructor(after: number, versions: readonly Version[]) {
+  /** @param after seq behind which the answer begins */
+  constructor(after: number, { versions, sdkVersion }: AnswerFacts) {
     this.#versions = versions;
+    this.#sdkVersion = sdkVersion;
     this.#seq = after;
   }
 
@@ -67,14 +76,15 @@ export class AnswerParts {
     if (part === undefined) return;
     for (const value of data) this.#replace(addData({ call: toolCallId, ...value }));
     if (decision !== undefined) this.#addDecision(part, toolCallId, decision as RecordedDecision);
-    if (isError !== true) Object.assign(part, { state: 'output-available', output: readOutput({ content, parts }) });
-    else if (decision?.approved === false) Object.assign(part, { state: 'output-denied' });
+    if (isError !== true) Object.assign(part, { state: 'output-available', output: showOutput({ content, parts }) });
+    else if (decision?.approved === false && this.#sdkVersion >= 6) Object.assign(part, { state: 'output-denied' });
     else Object.assign(part, { state: 'output-error', errorText: content });
   }
 
   #addDecision(part: UiPart, call: string, decision: RecordedDecision): void {
     const { approved } = decision;
-    if (approved !== undefined) Object.assign(part, { approval: { id: nameWaitingCall({ id: call }), approved } });
+    if (approved !== undefined && this.#sdkVersion >= 6)
+      Object.assign(part, { approval: { id: nameWaitingCall({ id: call }), approved } });
     this.#replace(describeApproval(call, decision));
   }
 

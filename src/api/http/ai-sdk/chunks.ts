@@ -12,7 +12,7 @@ import type {
 import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
 import type { TableState } from './chunk-position.ts';
-import { addData, addProgress, readOutput } from './note-chunks.ts';
+import { addData, addProgress, showOutput } from './note-chunks.ts';
 
 export const SDK_VERSIONS = [5, 6, 7] as const;
 export type SdkVersion = (typeof SDK_VERSIONS)[number];
@@ -166,7 +166,7 @@ export class ChunkTable extends PartTable<Chunk> {
     const { call: toolCallId, content, isError, decision } = part;
     const decided = decision === undefined ? [] : [describeApproval(toolCallId, decision)];
     if (!isError)
-      return [...decided, { type: 'tool-output-available', toolCallId, output: readOutput(part), dynamic: true }];
+      return [...decided, { type: 'tool-output-available', toolCallId, output: showOutput(part), dynamic: true }];
     if (this.#version >= 6 && this.#isDenial(part)) return [...decided, { type: 'tool-output-denied', toolCallId }];
     return [...decided, { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true }];
   }

@@ -23,6 +23,6 @@ interface Result {
 }
 
 /** Output of a call as a page shows it: the JSON or text of the tool, or `{content, parts}` for one with images. */
-export function readOutput({ content, parts }: Result): unknown {
+export function showOutput({ content, parts }: Result): unknown {
   return parts === undefined ? readJsonOrText(content) : { content, parts };
 }
