@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
+import type { JsonSchema } from '../domain/json-schema.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
 import { metadataSchema, type TurnMetadata } from '../domain/turn.ts';
 import { readTurnContext, type TurnContext, writeTurnContext } from '../domain/turn-context.ts';
+import type { TurnOwn } from '../domain/turn-own.ts';
 import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
@@ -35,6 +37,35 @@ export async function readContextOption(typed: string | undefined): Promise<Turn
   const where = path === undefined ? '' : `${nameFile(path)} is not JSON, `;
   const why = `${where}expected a JSON object such as {"user":"u1"}, or @path of a file with one`;
   return readTurnContext(writeTurnContext(parseJson(text, { option: CONTEXT_OPTION, why }), CONTEXT_OPTION));
+}
+
+/** Options by which a turn brings its own. Each names a file, because schemas are long. */
+export interface OwnOptions {
+  /** File with a JSON list of tools. */
+  readonly tools?: string;
+  readonly instructions?: string;
+  /** File with the JSON Schema of the answer. */
+  readonly answer?: string;
+  readonly toolChoice?: string;
+  readonly maxOutputTokens?: number;
+}
+
+/** @throws invalid_input if a file is not JSON. The client checks the values */
+export async function readOwnOptions(options: OwnOptions): Promise<TurnOwn> {
+  const { tools, instructions, answer, toolChoice, maxOutputTokens } = options;
+  const schema = await readJsonOption(answer, '--answer', 'expected the JSON Schema of an object');
+  return {
+    tools: (await readJsonOption(tools, '--tools', 'expected a JSON list of tools')) as TurnOwn['tools'],
+    instructions,
+    answer: schema === undefined ? undefined : { schema: schema as JsonSchema },
+    toolChoice: toolChoice as TurnOwn['toolChoice'],
+    maxOutputTokens,
+  };
+}
+
+async function readJsonOption(path: string | undefined, option: string, why: string): Promise<unknown> {
+  if (path === undefined) return undefined;
+  return parseJson(await readTextFile(path), { option, why: `${nameFile(path)} is not JSON, ${why}` });
 }
 
 const METADATA_OPTION = '--metadata';

@@ -25,6 +25,7 @@ export function addRedisCommands(program: Command, runner: CommandRunner): void 
   addReviewCommands(program, runner);
   program.commandsGroup('Other services:');
   addKeyCommands(program, runner);
+  addTokenCommands(program, runner);
   addWebhookCommands(program, runner);
 }
 
@@ -68,7 +69,14 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
     .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
     .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', readCount)
+    .option('--tools <file>', 'JSON file with a list of tools that you answer: [{name, description, parameters}]')
+    .option('--instructions <text>', 'further instructions for this turn')
+    .option('--answer <file>', 'JSON file with the JSON Schema of the answer')
+    .option('--tool-choice <how>', 'use of tools: auto, none or required')
+    .option('--max-output-tokens <n>', 'maximum output tokens of each model call', readCount)
     .option('--metadata <json>', 'names and values that are shown with the turn')
+    .option('--owner <id>', 'owner of a new conversation: a conversation of another owner is refused')
+    .option('--title <text>', 'title of a new conversation (default: the first words of the text)')
     .option('--max-queued-turns <n>', 'refuse the turn if so many turns are queued', readCount)
     .option(...PRIORITY_OPTION)
     .action(runner.onRedis(async () => (await import('./commands/turns.ts')).enqueue, ENQUEUE_NAMES));
@@ -121,11 +129,29 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .description('list conversations with their states')
     .option('--agent <name>', 'only conversations of this agent')
     .option('--state <state>', 'only conversations in this state: idle, queued, running, waiting or failed')
+    .option('--owner <id>', 'only conversations of this owner, newest first (--tenant: the default tenant)')
+    .option('--order <order>', 'stable, or newest: by the time of the last message (--tenant: the default tenant)')
     .option('--after <place>', 'continue after the place where an earlier list ended')
     .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).showConversations));
   withConversationOptions(program.command('describe <conversation>'))
     .description('show agent, size, live version, open turns and the pass in progress (without messages)')
     .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).describe));
+  withConversationOptions(program.command('update <conversation>'))
+    .description('change owner, title or metadata of a conversation (an empty text removes the value)')
+    .option('--owner <id>', 'owner of the conversation')
+    .option('--title <text>', 'title of the conversation')
+    .option('--metadata <json>', 'names and values, instead of the earlier ones')
+    .action(runner.onRedis(async () => (await import('./commands/conversation-about.ts')).update));
+  withConversationOptions(program.command('token <conversation>'))
+    .description('print a token that reaches only this conversation, for a browser')
+    .option('--scopes <list>', 'rights of the token, comma-separated: read, enqueue, answer (default: all three)')
+    .option('--expires <time>', 'time until the token expires, at most a day: 90s, 30m or 2h', '1h')
+    .option('--owner <id>', 'owner that the conversation gets if the bearer creates it')
+    .action(
+      runner.onRedis(async () => (await import('./commands/conversation-about.ts')).createToken, {
+        expiresInMs: '--expires',
+      }),
+    );
   withConversationOptions(program.command('events <conversation>'))
     .description('list the events of the last day (turns, versions, proposals), oldest first')
     .option('--after <id>', 'only events after this one')
@@ -233,6 +259,18 @@ function addKeyCommands(program: Command, runner: CommandRunner): void {
   withJsonOption(keys.command('revoke <key>'))
     .description('revoke a key for good')
     .action(runner.onRedis(async () => (await import('./commands/access.ts')).revokeKey, { id: 'key' }));
+}
+
+function addTokenCommands(program: Command, runner: CommandRunner): void {
+  withJsonOption(program.command('rotate-token-secret'))
+    .description('replace the secret that signs the tokens of conversations')
+    .option('--tenant <id>', 'tenant whose tokens are signed', '_')
+    .option('--grace <time>', 'time for which earlier tokens stay valid (0s ends all of them)', '1d')
+    .action(
+      runner.onRedis(async () => (await import('./commands/conversation-about.ts')).rotateTokenSecret, {
+        graceMs: '--grace',
+      }),
+    );
 }
 
 function addWebhookCommands(program: Command, runner: CommandRunner): void {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { accessOperations } from './access.ts';
 import type { AnyAgents } from './agent-types.ts';
 import type { ContextMethods } from './contexts.ts';
 import { contextOperations } from './contexts.ts';
@@ -61,6 +62,7 @@ export const operations = {
   ...proposalOperations,
   ...inspectionOperations,
   ...serverOperations,
+  ...accessOperations,
 } satisfies Readonly<Record<Exclude<keyof TurnfoldClient, 'plan'>, Operation>> & Readonly<Record<string, Operation>>;
 
 export type OperationName = keyof typeof operations;

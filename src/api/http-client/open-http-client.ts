@@ -1,14 +1,29 @@
 import { fieldError } from '../../domain/errors.ts';
-import type { AnyAgents, DryPlan, Fork, LogEntry, OpenClient, ProposalView, TurnfoldClient } from '../client/index.ts';
+import type {
+  AccessKeys,
+  AccessKeyView,
+  AddedWebhook,
+  AnyAgents,
+  DryPlan,
+  Fork,
+  IssuedKey,
+  LogEntry,
+  OpenClient,
+  ProposalView,
+  TurnfoldClient,
+  WebhookView,
+} from '../client/index.ts';
 import { bindMethods, type Methods, operations } from '../contract/client.ts';
 import { type HttpClientOptions, readHttpClientOptions } from './client-options.ts';
-import { callOperation, readCalled, readFields, writeRequest } from './requests.ts';
+import { callNamed, callOperation, readCalled, readFields, writeRequest } from './requests.ts';
 import { httpStreamMethods } from './streams.ts';
 import { type HttpAnswer, Transport } from './transport.ts';
 import { httpTurnMethods } from './turns.ts';
 
-/** Keys and webhooks are for operators, who reach Redis. */
-export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;
+/** Keys and webhooks are those of the key's tenant. Only a client over Redis checks tokens of others. */
+export interface HttpClient<Agents extends AnyAgents = AnyAgents> extends Omit<OpenClient<Agents>, 'keys'> {
+  readonly keys: Omit<AccessKeys, 'authenticate'>;
+}
 
 /**
  * Opens a client over HTTP, which sends nothing before its first call. While the server is away, each call is retried
@@ -18,7 +33,11 @@ export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<A
  */
 export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): HttpClient<Agents> {
   const http = new Transport(readHttpClientOptions(options));
-  const client: HttpClient = { ...bindMethods(methods, http), close: async () => http.close() };
+  const client: HttpClient = {
+    ...bindMethods(methods, http),
+    ...bindAccess(http),
+    close: async () => http.close(),
+  };
   return client as unknown as HttpClient<Agents>; // agent names and contexts exist only as types
 }
 
@@ -91,6 +110,25 @@ const methods: Required<Methods<Transport>> = {
   ...httpTurnMethods,
   ...httpStreamMethods,
 };
+
+/** The methods of `client.keys` and `client.webhooks`. */
+function bindAccess(http: Transport): Pick<HttpClient, 'keys' | 'webhooks'> {
+  return {
+    keys: {
+      create: async (input) => (await callNamed(http, 'createAccessKey', [input])) as IssuedKey,
+      list: async (input = {}) => (await callNamed(http, 'listAccessKeys', [input])) as AccessKeyView[],
+      rotate: async (id, input = {}) => (await callNamed(http, 'rotateAccessKey', [id, input])) as IssuedKey,
+      revoke: async (id) => (await callNamed(http, 'revokeAccessKey', [id])) as AccessKeyView,
+      rotateTokenSecret: async (input) => void (await callNamed(http, 'rotateTokenSecret', [input])),
+    },
+    webhooks: {
+      add: async (input) => (await callNamed(http, 'addWebhook', [input])) as AddedWebhook,
+      list: async (input = {}) => (await callNamed(http, 'listWebhooks', [input])) as WebhookView[],
+      remove: async (id) => void (await callNamed(http, 'removeWebhook', [id])),
+      retry: async (id) => (await callNamed(http, 'retryWebhook', [id])) as WebhookView,
+    },
+  };
+}
 
 const PAGE_ENTRIES = 1_000;
 

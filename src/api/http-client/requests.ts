@@ -63,7 +63,9 @@ function describeWrite(
     return { write: { field: repeatedBy, id } };
   }
   const field = path.includes('{turn}') ? 'turn' : 'conversation';
-  return { write: { field, id: fields[field] as string } };
+  const id = fields[field];
+  // A key or a webhook has no id before it exists.
+  return typeof id === 'string' ? { write: { field, id } } : {};
 }
 
 function readAnswer(operation: Operation, { body, tenant }: HttpAnswer<unknown>): unknown {
@@ -75,13 +77,21 @@ function readAnswer(operation: Operation, { body, tenant }: HttpAnswer<unknown>)
   return member === undefined ? { ...fields, [tenantless]: entries } : entries;
 }
 
+/** Calls an operation, and returns what its method returns. */
+export async function callNamed(
+  transport: Transport,
+  name: OperationName,
+  given: readonly unknown[],
+): Promise<unknown> {
+  return readAnswer(operations[name], await transport.send(writeRequest(name, given)));
+}
+
 export async function callOperation<Name extends OperationName & keyof TurnfoldClient>(
   transport: Transport,
   name: Name,
   given: readonly unknown[],
 ): Promise<Awaited<ReturnType<TurnfoldClient[Name]>>> {
-  const answer = await transport.send(writeRequest(name, given));
-  return readAnswer(operations[name], answer) as Awaited<ReturnType<TurnfoldClient[Name]>>;
+  return (await callNamed(transport, name, given)) as Awaited<ReturnType<TurnfoldClient[Name]>>;
 }
 
 /** Without a named tenant, the tenant follows from the key. */

@@ -7,10 +7,12 @@ import {
   readAllowedHosts,
 } from '../../domain/allowed-hosts.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import type { ConversationName, TurnfoldClient } from '../client/index.ts';
 import { type Authenticate, type Caller, checkTenant, foreignTenant, trustEveryone } from './caller.ts';
 import { type Authorize, ConversationGuard } from './guarded-client.ts';
 import { HttpProblem } from './problem.ts';
 import type { Readers, ServerReaders } from './readers.ts';
+import { type ContextFor, withContextFor } from './turn-contexts.ts';
 
 export interface AccessOptions {
   /**
@@ -29,6 +31,11 @@ export interface AccessOptions {
    * what the function refuses.
    */
   readonly authorize?: Authorize | undefined;
+  /**
+   * Context data of each turn that a request begins without data of its own, in every route and protocol (none). An
+   * error of the function answers 500, without its message.
+   */
+  readonly contextFor?: ContextFor | undefined;
   /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
   readonly cors?: readonly string[];
 }
@@ -39,12 +46,14 @@ export interface Access {
   readonly hosts: AllowedHosts;
   readonly cors: readonly string[];
   readonly authorize: Authorize | undefined;
+  readonly contextFor: ContextFor | undefined;
 }
 
 /** Any web page can send the origin `null`, so it stands for all origins. */
 const ALL_ORIGINS = ['*', 'null'];
 
-export function openAccess({ authenticate, authorize, allowedHosts = [], cors = [] }: AccessOptions): Access {
+export function openAccess(options: AccessOptions): Access {
+  const { authenticate, authorize, contextFor, allowedHosts = [], cors = [] } = options;
   const isOpen = authenticate === 'none';
   if (!isOpen && typeof authenticate !== 'function') {
     const why = 'expected a function that finds the caller of a request, such as authenticateByKey(client.keys)';
@@ -52,7 +61,7 @@ export function openAccess({ authenticate, authorize, allowedHosts = [], cors = 
   }
   const hosts = readAllowedHosts(allowedHosts, 'allowedHosts');
   if (isOpen) checkOpenAccess({ allowedHosts, cors });
-  return { authenticate: isOpen ? trustEveryone : authenticate, isOpen, hosts, cors, authorize };
+  return { authenticate: isOpen ? trustEveryone : authenticate, isOpen, hosts, cors, authorize, contextFor };
 }
 
 const OPTIONS = { allowedHosts: 'allowedHosts', cors: 'cors', remedy: 'set authenticate' };
@@ -106,8 +115,10 @@ const CHANGED = 'the caller now reaches other conversations. Send the request ag
 export interface Admission {
   readonly caller: Caller;
   readonly readers: Readers;
-  /** Returns a client that reaches only the conversations of the caller. */
+  /** Returns a client that reaches only the conversations of the caller, and adds `contextFor` to new turns. */
   readonly guard: ConversationGuard['guard'];
+  /** Refuses a conversation before an answer begins. Needs a client of `guard`. @throws access_denied */
+  readonly checkConversation: (name: ConversationName) => Promise<void>;
 }
 
 export async function admit(
@@ -133,5 +144,9 @@ export async function admit(
       throw isTurnfoldError(error, 'access_denied') ? new HttpProblem('forbidden', error.message) : error;
     });
   };
-  return { caller, readers: readers.forRequest(checkAccess), guard: conversations.guard };
+  const { contextFor } = access;
+  const guard = (client: TurnfoldClient): TurnfoldClient =>
+    conversations.guard(contextFor === undefined ? client : withContextFor(client, contextFor, { request, caller }));
+  const checkConversation = (name: ConversationName): Promise<void> => conversations.check(name);
+  return { caller, readers: readers.forRequest(checkAccess), guard, checkConversation };
 }

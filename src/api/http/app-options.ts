@@ -75,6 +75,8 @@ export interface ProtocolRoute {
   readonly headers?: z.ZodObject;
   /** Schema of the JSON body, by which the protocol validates it. */
   readonly body?: z.ZodType;
+  /** Status of a success (200). */
+  readonly status?: 201 | 202;
   /** Schemas of a success by media type. For a stream: the schema of the data of its events. */
   readonly results: Readonly<Record<string, z.ZodType>>;
   /** Codes of errors of this route. The document adds those of access, of a body and of a write. */
@@ -97,7 +99,7 @@ export interface MountedProtocol {
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }
 
-export interface ServerFacts extends Pick<Admission, 'guard'> {
+export interface ServerFacts extends Pick<Admission, 'guard' | 'checkConversation'> {
   /** Sender of the request. */
   readonly caller: Caller;
   /** Ends the connection of the request, if the server can. */

@@ -41,3 +41,4 @@ export { createProtocols, type ProtocolOptions } from './protocols.ts';
 export type { Readers } from './readers.ts';
 export type { BodyLimits } from './request-body.ts';
 export { responsesApp } from './responses/responses-app.ts';
+export type { ContextFor } from './turn-contexts.ts';

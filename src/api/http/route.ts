@@ -4,13 +4,17 @@ import type { TurnfoldClient } from '../client/index.ts';
 import type { OperationName, operations } from '../contract/client.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { AnswerMemory } from './answer-memory.ts';
-import type { HttpAppOptions } from './app-options.ts';
+import type { HttpAppOptions, ServedClient } from './app-options.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 
 export interface RouteServices {
   readonly client: TurnfoldClient;
+  /** Absent: the routes of keys answer `not_offered`. */
+  readonly keys?: ServedClient['keys'] | undefined;
+  /** Absent: the routes of webhooks answer `not_offered`. */
+  readonly webhooks?: ServedClient['webhooks'] | undefined;
   readonly readers: Readers;
   readonly streams: StreamLimits;
   readonly memory: AnswerMemory;

@@ -10,6 +10,7 @@ import { positionSchema } from '../client/stream-position.ts';
 import { type OperationName, operations } from '../contract/client.ts';
 import { STATE_HEADER } from '../contract/enqueue.ts';
 import { checkScopes } from './access.ts';
+import { accessHandlers } from './access-routes.ts';
 import { answerByClient, callClient } from './call-client.ts';
 import { checkOperator, checkUnbound, foreignTenant } from './caller.ts';
 import { contextHandlers } from './contexts.ts';
@@ -31,6 +32,7 @@ import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } fr
  */
 const handlers: RouteHandlers = {
   ...contextHandlers,
+  ...accessHandlers,
   enqueueTurn: async (call) => accepted(call, await callClient<'enqueueTurn'>(call)),
   redrive: async (call) => accepted(call, await callClient<'redrive'>(call)),
   enqueueTurns: async (call) => {

@@ -20,10 +20,11 @@ interface PageOptions extends ListOptions {
   readonly after?: string;
 }
 
-type ConversationsOptions = PageOptions & Pick<ConversationsInput, 'agent' | 'state'>;
+type ConversationsOptions = PageOptions & Pick<ConversationsInput, 'agent' | 'state' | 'owner' | 'order'>;
 
-const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
+const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last message', 'last turn', 'title'];
 const AGENT_WIDTH = 16;
+const TITLE_WIDTH = 40;
 
 export async function showConversations(
   { client, output }: ClientContext,
@@ -43,14 +44,17 @@ export async function showConversations(
   return 0;
 }
 
-function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTurn }: ListedConversation): string[] {
+function describeRow(listed: ListedConversation): string[] {
+  const { tenant, conversation, agent, state, head, mailbox, lastAt, lastTurn, title = '' } = listed;
   return [
     tenant === DEFAULT_TENANT ? conversation : `${tenant}/${conversation}`,
     clipCell(agent, AGENT_WIDTH),
     state,
     String(head),
     String(mailbox),
+    formatMinute(lastAt),
     lastTurn === undefined ? '' : `${lastTurn.state} ${formatMinute(lastTurn.settledAt)}`,
+    clipCell(title, TITLE_WIDTH),
   ];
 }
 
@@ -103,6 +107,10 @@ export async function describe(
   const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens + FRAMING_TOKENS;
   const rows: [string, string | false | undefined][] = [
     ['agent', agent],
+    ['owner', state.owner],
+    ['title', state.title],
+    ['metadata', state.metadata && JSON.stringify(state.metadata)],
+    ['created', `${formatMinute(state.createdAt)}, last message ${formatMinute(state.lastAt)}`],
     ['log', `${head} messages (${turns} from users), ${size.headTotal.tokens} tokens`],
     ['context', `version ${size.version}, ${sent} tokens without system prompt and tools`],
     ['last pass', passed.head === 0 ? 'none' : `at message ${passed.head}`],

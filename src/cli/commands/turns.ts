@@ -3,7 +3,14 @@ import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/er
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { OnBusy } from '../../domain/turn.ts';
 import { readTextFile } from '../files.ts';
-import { parsePeriod, readContextOption, readMetadataOption, readPeriod } from '../option-values.ts';
+import {
+  type OwnOptions,
+  parsePeriod,
+  readContextOption,
+  readMetadataOption,
+  readOwnOptions,
+  readPeriod,
+} from '../option-values.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions, ListOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeOpen } from '../turn-text.ts';
@@ -102,7 +109,7 @@ export async function cancel(
   return state === 'canceled' ? 0 : 1;
 }
 
-interface EnqueueOptions extends FollowOptions {
+interface EnqueueOptions extends FollowOptions, OwnOptions {
   readonly agent: string;
   readonly turn?: string;
   /** Context of the turn: JSON, or `@file`. */
@@ -116,6 +123,8 @@ interface EnqueueOptions extends FollowOptions {
   readonly maxTurnTokens?: number;
   readonly maxQueuedTurns?: number;
   readonly priority?: number;
+  readonly owner?: string;
+  readonly title?: string;
 }
 
 /** @returns the exit code: 1 if `--wait` ended without an answer */
@@ -127,7 +136,7 @@ export async function enqueue(
 ): Promise<number> {
   const { client, output } = context;
   const { agent, tenant, turn, wait, stream = false, json, delay, deadline } = options;
-  const { priority, maxTurnTokens, maxQueuedTurns } = options;
+  const { priority, maxTurnTokens, maxQueuedTurns, owner, title } = options;
   const turnContext = await readContextOption(options.context);
   const accepted = await client.enqueueTurn({
     conversation: id,
@@ -136,6 +145,7 @@ export async function enqueue(
     input: text,
     turn,
     context: turnContext,
+    ...(await readOwnOptions(options)),
     metadata: readMetadataOption(options.metadata),
     onBusy: options.onBusy as OnBusy | undefined,
     busyTurn: options.busyTurn,
@@ -144,6 +154,8 @@ export async function enqueue(
     maxTurnTokens,
     maxQueuedTurns,
     priority,
+    owner,
+    title,
   });
   if (wait > 0 || stream) return await showTurn(context, id, accepted.turn, options);
   writeResult(output, json, accepted, `${accepted.turn}  ${accepted.state}`);

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { Scope } from '../../../domain/access-key.ts';
+import { idSchema } from '../../../domain/ids.ts';
 import type { ConversationName, TurnfoldClient } from '../../client/index.ts';
 import type { AccessOptions } from '../access.ts';
 import { serverFactsOf } from './server-facts.ts';
@@ -23,10 +24,14 @@ export interface Backend {
 }
 
 export async function openBackend({ clientFor, tenantFor, agent }: BackendOptions, context: Context): Promise<Backend> {
-  const { caller, guard } = serverFactsOf(context);
+  const { caller, guard, checkConversation } = serverFactsOf(context);
   const tenant = tenantFor?.(context) ?? caller.tenant;
+  const client = guard(await clientFor(context));
+  // A chat is refused here, because a stream that fails after its status makes a page connect again and again.
+  const { data: chat } = idSchema.safeParse(context.req.param('id'));
+  if (chat !== undefined) await checkConversation({ tenant, conversation: chat });
   return {
-    client: guard(await clientFor(context)),
+    client,
     agent: typeof agent === 'string' ? agent : agent(context),
     tenant,
     scopes: caller.scopes,

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
-import { type AccessOptions, admit, checkSource, openAccess } from '../access.ts';
+import { type AccessOptions, type Admission, admit, checkSource, openAccess } from '../access.ts';
 import { type AnswerError, LIMIT_DEFAULTS, type ProtocolRoute, type ServerFacts } from '../app-options.ts';
 import { allowOrigins } from '../cors.ts';
 import { answerFrames, refuseHead } from '../event-stream.ts';
@@ -14,7 +14,7 @@ const { maxBodyBytes: maxBytes, maxDepth, maxValues, bodyTimeoutMs: timeoutMs, m
 const ignoreError = (): void => undefined;
 const FACTS = 'turnfold';
 
-const ALONE: Omit<ServerFacts, 'caller' | 'readers' | 'guard'> = {
+const ALONE: Omit<ServerFacts, keyof Admission> = {
   cut: undefined,
   basePath: '',
   streams: LIMIT_DEFAULTS,
