@@ -1,52 +1,18 @@
-import type { UIMessage } from 'ai';
 import { useEffect, useState } from 'react';
 import { Chat } from './chat.tsx';
-import { loadMessages } from './load-messages.ts';
-
-interface OpenConversation {
-  readonly id: string;
-  readonly messages: readonly UIMessage[];
-}
 
 /** The page of one conversation. Its id stands in the address, so that a reload opens it again. */
 export function ChatPage() {
   const id = useConversationId();
-  const [opened, setOpened] = useState<OpenConversation>();
-  const [failure, setFailure] = useState<string>();
-
-  useEffect(() => {
-    const left = new AbortController();
-    setFailure(undefined);
-    loadMessages(id, left.signal).then(
-      (messages) => setOpened({ id, messages }),
-      (error: unknown) => {
-        if (!left.signal.aborted) setFailure(String(error));
-      },
-    );
-    return () => left.abort();
-  }, [id]);
-
   return (
-    <main>
+    <>
       <header>
         <h1>turnfold chat</h1>
-        <code title="conversation">{id}</code>
+        <code title={`Conversation ${id}`}>{id}</code>
         <a href={`#${newId()}`}>New conversation</a>
       </header>
-      {failure !== undefined && <Unavailable failure={failure} />}
-      {opened?.id === id ? <Chat key={id} id={id} messages={opened.messages} /> : failure === undefined && <p>Loading…</p>}
-    </main>
-  );
-}
-
-function Unavailable({ failure }: { readonly failure: string }) {
-  return (
-    <p className="failure" role="alert">
-      The conversation could not be loaded: {failure}{' '}
-      <button type="button" onClick={() => location.reload()}>
-        Load again
-      </button>
-    </p>
+      <Chat key={id} id={id} />
+    </>
   );
 }
 
@@ -65,6 +31,8 @@ function readId(): string {
   return decodeURIComponent(location.hash.slice(1));
 }
 
+/** `crypto.randomUUID` is missing in pages of plain HTTP. */
 function newId(): string {
-  return `chat-${crypto.randomUUID()}`;
+  const bytes = crypto.getRandomValues(new Uint8Array(8));
+  return `chat-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }

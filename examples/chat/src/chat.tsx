@@ -1,86 +1,158 @@
+import { useChat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef } from 'react';
+import { type DurableChat, useDurableChat } from 'turnfold/chat/react';
+import { Composer } from './composer.tsx';
 import { Message } from './message.tsx';
-import { useDurableChat } from './use-durable-chat.ts';
+import { Queue } from './queue.tsx';
 
-export interface ChatProps {
-  readonly id: string;
-  /** Messages of the log when the page was opened. */
-  readonly messages: readonly UIMessage[];
+const SUGGESTIONS = ['What can you do for me?', 'Summarize our conversation so far.', 'Explain this in three sentences: durable queues.'];
+
+/** One chat. Everything that the page shows comes from the hook. */
+export function Chat({ id }: { readonly id: string }) {
+  const chat = useDurableChat<UIMessage>({ id, useChat });
+  const { messages, status } = chat;
+  const last = messages.at(-1);
+  return (
+    <main>
+      <Connection isConnected={chat.isConnected} />
+      {status === 'loading' && <Skeleton />}
+      {status === 'unavailable' && <Unavailable chat={chat} />}
+      {status !== 'loading' && status !== 'unavailable' && (
+        <>
+          {chat.hasEarlier && <Earlier chat={chat} />}
+          {messages.length === 0 && chat.queue.length === 0 && <Empty send={(text) => void chat.send({ text })} />}
+          <ol className="messages" data-status={status} aria-label="Messages">
+            {messages.map((message) => (
+              <Message key={message.id} message={message} chat={chat} isLast={message === last} />
+            ))}
+          </ol>
+          <Activity chat={chat} />
+          <End of={messages} />
+          {chat.error !== undefined && (
+            <p className="failure" role="alert">
+              {chat.error.message}{' '}
+              <button type="button" className="quiet" onClick={chat.clearError}>
+                Dismiss
+              </button>
+            </p>
+          )}
+        </>
+      )}
+      <footer>
+        <Queue chat={chat} />
+        <Composer chat={chat} />
+      </footer>
+    </main>
+  );
 }
 
-export function Chat({ id, messages: loaded }: ChatProps) {
-  const chat = useDurableChat(id, loaded);
-  const { messages, status, isUnsure, error, sendMessage, regenerate, stop, addToolApprovalResponse } = chat;
-  const isBusy = isUnsure || status === 'submitted' || status === 'streaming';
-  const stopTurn = async () => {
-    // The server ends the answer to this message only, also if the request comes late. If the request comes first, the server
-    // waits for the message.
-    const body = JSON.stringify({ messageId: messages.at(-1)?.id });
-    const headers = { 'content-type': 'application/json' };
-    const path = `/v1/chat/${encodeURIComponent(id)}/stop`;
-    const answer = await fetch(path, { method: 'POST', headers, body }).catch(() => undefined);
-    // The stream of a canceled turn ends by itself, with the mark of a stopped answer.
-    if (answer?.ok !== true) await stop();
-  };
-
+/** Short losses are repaired before a person notices, so the banner comes late (style.css). */
+function Connection({ isConnected }: { readonly isConnected: boolean }) {
   return (
-    <>
-      <ol className="messages" aria-live="polite" data-status={status}>
-        {messages.map((message) => (
-          <Message key={message.id} message={message} approve={addToolApprovalResponse} />
+    <div role="status">
+      {!isConnected && <p className="banner">Connection lost. The chat goes on by itself once the server answers.</p>}
+    </div>
+  );
+}
+
+function Skeleton() {
+  return (
+    <div className="skeleton" role="status" aria-label="Loading the conversation">
+      <i />
+      <i />
+      <i />
+    </div>
+  );
+}
+
+function Unavailable({ chat }: { readonly chat: DurableChat<UIMessage> }) {
+  return (
+    <div className="empty" role="alert">
+      <h2>This conversation cannot be shown</h2>
+      <p>{chat.error?.message}</p>
+      <button type="button" onClick={chat.reload}>
+        Load again
+      </button>
+    </div>
+  );
+}
+
+function Empty({ send }: { readonly send: (text: string) => void }) {
+  return (
+    <div className="empty">
+      <h2>Ask something</h2>
+      <p>The answer goes on when you reload or close this page.</p>
+      <ul>
+        {SUGGESTIONS.map((text) => (
+          <li key={text}>
+            <button type="button" onClick={() => send(text)}>
+              {text}
+            </button>
+          </li>
         ))}
-      </ol>
-      <End of={messages} />
-      {error !== undefined && (
-        <p className="failure" role="alert">
-          {error.message}
-        </p>
-      )}
-      {!isBusy && messages.at(-1)?.role === 'assistant' && (
-        <button type="button" className="quiet" onClick={() => void regenerate()}>
-          Answer again
-        </button>
-      )}
-      <Composer isBusy={isBusy} send={(text) => void sendMessage({ text })} stop={() => void stopTurn()} />
-    </>
+      </ul>
+    </div>
   );
 }
 
-interface ComposerProps {
-  readonly isBusy: boolean;
-  readonly send: (text: string) => void;
-  readonly stop: () => void;
-}
-
-function Composer({ isBusy, send, stop }: ComposerProps) {
-  const [text, setText] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (text.trim() === '') return;
-    send(text);
-    setText('');
+/** Loads earlier messages, and keeps those in view where they are. */
+function Earlier({ chat }: { readonly chat: DurableChat<UIMessage> }) {
+  const height = useRef<number>(undefined);
+  const first = chat.messages[0]?.id;
+  useLayoutEffect(() => {
+    if (height.current === undefined) return;
+    scrollBy(0, document.documentElement.scrollHeight - height.current);
+    height.current = undefined;
+  }, [first]);
+  const load = () => {
+    height.current = document.documentElement.scrollHeight;
+    void chat.loadEarlier();
   };
   return (
-    <form onSubmit={submit}>
-      <input aria-label="Message" placeholder="Ask something" value={text} onChange={(event) => setText(event.target.value)} />
-      {isBusy ? (
-        <button type="button" onClick={stop}>
-          Stop
-        </button>
-      ) : (
-        <button type="submit">Send</button>
-      )}
-    </form>
+    <button type="button" className="quiet earlier" disabled={chat.isLoadingEarlier} onClick={load}>
+      {chat.isLoadingEarlier ? 'Loading…' : 'Load earlier messages'}
+    </button>
   );
 }
 
-/** Keeps the end of the conversation in view while text arrives. */
+/** Says what the chat does while no text arrives. */
+function Activity({ chat: { status, current, messages } }: { readonly chat: DurableChat<UIMessage> }) {
+  const wait = current?.waiting?.for;
+  const isSilent = messages.at(-1)?.role === 'user';
+  let text: string | undefined;
+  if (status === 'waiting') text = wait === 'approval' ? 'Waits for your decision' : 'Waits for the result of a tool';
+  else if (wait === 'retry') text = 'The model is busy. The turn tries again soon';
+  else if (wait === 'compaction') text = 'Makes room in the context';
+  else if (status === 'queued') text = 'Waits for a free worker';
+  else if (status === 'answering' && isSilent) text = 'Thinks';
+  return (
+    <p className="activity" role="status">
+      {text !== undefined && <span className={status === 'waiting' ? '' : 'busy'}>{text}</span>}
+    </p>
+  );
+}
+
+const NEAR_PX = 160;
+
+/** Keeps the end in view while text arrives, unless the reader has scrolled up. */
 function End({ of: messages }: { readonly of: readonly UIMessage[] }) {
   const end = useRef<HTMLDivElement>(null);
+  const isNear = useRef(true);
+  const asked = messages.findLast(({ role }) => role === 'user')?.id;
   useEffect(() => {
-    // In newer browsers, the call returns a promise, which is no clean-up.
-    void end.current?.scrollIntoView({ block: 'end' });
+    const look = () => {
+      const { scrollHeight, scrollTop, clientHeight } = document.documentElement;
+      isNear.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    };
+    addEventListener('scroll', look, { passive: true });
+    return () => removeEventListener('scroll', look);
+  }, []);
+  useLayoutEffect(() => {
+    isNear.current = true;
+  }, [asked]);
+  useLayoutEffect(() => {
+    if (isNear.current) void end.current?.scrollIntoView({ block: 'end' });
   }, [messages]);
-  return <div ref={end} />;
+  return <div ref={end} className="end" />;
 }

@@ -1,90 +1,104 @@
-import { type DynamicToolUIPart, isDynamicToolUIPart, isReasoningUIPart, isTextUIPart, type UIMessage } from 'ai';
-
-export type Approve = (answer: { id: string; approved: boolean }) => unknown;
+import { isFileUIPart, isReasoningUIPart, isTextUIPart, isToolUIPart, type UIMessage } from 'ai';
+import type { DurableChat } from 'turnfold/chat/react';
+import { ToolCall } from './tool-call.tsx';
 
 interface MessageProps {
   readonly message: UIMessage;
-  readonly approve: Approve;
+  readonly chat: DurableChat<UIMessage>;
+  readonly isLast: boolean;
+}
+
+/** What the server says about an answer. */
+interface Metadata {
+  readonly settledAt?: number;
+  readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number };
+  readonly stopped?: boolean;
+  readonly canceled?: boolean;
+  readonly failed?: { readonly code: string; readonly message: string };
 }
 
 /** One message, part by part. Texts are shown as text: nothing that a model wrote is interpreted. */
-export function Message({ message, approve }: MessageProps) {
+export function Message({ message, chat, isLast }: MessageProps) {
+  const { id, role, parts } = message;
+  const metadata = (message.metadata ?? {}) as Metadata;
+  const { failed, stopped, canceled } = metadata;
+  const isBusy = isLast && chat.status === 'answering';
   return (
-    <li className={message.role} data-id={message.id}>
-      {message.parts.map((part, index) => (
-        <Part key={`${index} ${part.type}`} part={part} approve={approve} />
+    <li className={role} data-id={id} aria-label={role === 'user' ? 'You' : 'Agent'} aria-busy={isBusy}>
+      {parts.map((part, index) => (
+        <Part key={`${index} ${part.type}`} part={part} chat={chat} />
       ))}
-      {isStopped(message.metadata) && <small>stopped</small>}
+      {failed !== undefined && <Failure failed={failed} retry={isLast ? () => void chat.retry(id) : undefined} />}
+      {(stopped === true || canceled === true) && <small className="mark">stopped</small>}
+      {role === 'assistant' && chat.status === 'ready' && isLast && failed === undefined && (
+        <button type="button" className="quiet again" onClick={() => void chat.retry(id)}>
+          Answer again
+        </button>
+      )}
+      {role === 'assistant' && <Facts {...metadata} />}
     </li>
   );
 }
 
-/** True for an answer whose text ends where its turn was canceled. */
-function isStopped(metadata: unknown): boolean {
-  return (metadata as { stopped?: boolean } | undefined)?.stopped === true;
+function Failure({ failed, retry }: { readonly failed: NonNullable<Metadata['failed']>; readonly retry: (() => void) | undefined }) {
+  return (
+    <div className="failed" role="alert">
+      <p>
+        <strong>The answer failed.</strong> {failed.message} <code>{failed.code}</code>
+      </p>
+      {retry !== undefined && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Facts({ settledAt, usage }: Metadata) {
+  const facts = [
+    ...(settledAt === undefined ? [] : [new Date(settledAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })]),
+    ...(usage?.inputTokens === undefined ? [] : [`${usage.inputTokens.toLocaleString()} tokens in`]),
+    ...(usage?.outputTokens === undefined ? [] : [`${usage.outputTokens.toLocaleString()} out`]),
+  ];
+  return facts.length === 0 ? null : <small className="facts">{facts.join(' · ')}</small>;
 }
 
 type AnyPart = UIMessage['parts'][number];
 
-function Part({ part, approve }: { readonly part: AnyPart; readonly approve: Approve }) {
+function Part({ part, chat }: { readonly part: AnyPart; readonly chat: DurableChat<UIMessage> }) {
   if (isTextUIPart(part)) return <p className="text">{part.text}</p>;
   if (isReasoningUIPart(part)) {
+    if (part.text === '') return null;
     return (
-      <details>
-        <summary>Thinking</summary>
+      <details className="thinking">
+        <summary>{part.state === 'streaming' ? 'Thinking…' : 'Thoughts'}</summary>
         <p>{part.text}</p>
       </details>
     );
   }
-  if (isDynamicToolUIPart(part)) return <ToolCall part={part} approve={approve} />;
+  if (isToolUIPart(part)) return <ToolCall part={part} chat={chat} />;
+  if (isFileUIPart(part)) return <FilePart url={part.url} mediaType={part.mediaType} name={part.filename} />;
+  if (part.type === 'data-steering') return <p className="steering">{(part.data as { content?: string }).content}</p>;
   if (part.type === 'data-compaction') return <Compaction data={part.data} />;
   return null;
 }
 
-function ToolCall({ part, approve }: { readonly part: DynamicToolUIPart; readonly approve: Approve }) {
-  const { toolName, state } = part;
-  const { approval } = part;
+/** Only pictures that the message holds itself are shown. An address could tell its server who reads the chat. */
+function FilePart({ url, mediaType, name = 'file' }: { readonly url: string; readonly mediaType: string; readonly name?: string | undefined }) {
+  if (/^data:image\/(png|jpeg|gif|webp);/.test(url)) return <img className="picture" src={url} alt={name} />;
   return (
-    <details className="call" open={state === 'approval-requested'}>
-      <summary>
-        {toolName} <small>{STATES[state] ?? state}</small>
-      </summary>
-      <pre>{JSON.stringify(part.input, null, 2)}</pre>
-      {state === 'output-available' && <pre>{write(part.output)}</pre>}
-      {state === 'output-error' && <pre className="failure">{part.errorText}</pre>}
-      {state === 'approval-requested' && approval !== undefined && (
-        <p>
-          <button type="button" onClick={() => void approve({ id: approval.id, approved: true })}>
-            Allow
-          </button>{' '}
-          <button type="button" onClick={() => void approve({ id: approval.id, approved: false })}>
-            Refuse
-          </button>
-        </p>
-      )}
-    </details>
+    <p className="file">
+      {name} <small>{mediaType}</small>
+    </p>
   );
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  'input-streaming': 'is being written',
-  'input-available': 'runs',
-  'approval-requested': 'waits for you',
-  'approval-responded': 'answered',
-  'output-available': 'done',
-  'output-error': 'failed',
-  'output-denied': 'refused',
-};
-
-function write(output: unknown): string {
-  return typeof output === 'string' ? output : JSON.stringify(output, null, 2);
-}
-
 function Compaction({ data }: { readonly data: unknown }) {
-  const { version, before, after } = data as { version?: number; before?: number; after?: number };
+  const { before = 0, after = 0 } = data as { before?: number; after?: number };
   return (
     <p className="compaction">
-      context version {version}: {before} → {after} tokens
+      Older messages were condensed: {before.toLocaleString()} → {after.toLocaleString()} tokens
     </p>
   );
 }
