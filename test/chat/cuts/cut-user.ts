@@ -12,6 +12,8 @@ export const CUT_SDKS: readonly CutSdk[] = [5, 6, 7];
 
 type Message = ai7.UIMessage;
 
+const STUCK_MS = 20_000;
+
 interface UserOptions {
   readonly sdk: CutSdk;
   readonly id: string;
@@ -68,7 +70,13 @@ export class CutUser {
     { messageId, files }: { readonly messageId?: string; readonly files?: ai7.FileUIPart[] } = {},
   ): void {
     const { chat } = this.#page;
-    this.#run(chat.sendMessage({ text, ...(files && { files }), ...(messageId !== undefined && { messageId }) }));
+    const role = 'user' as const;
+    const parts = [...(files ?? []), { type: 'text' as const, text }];
+    if (messageId !== undefined) this.#run(chat.sendMessage({ role, parts, messageId }));
+    else {
+      this.#messages += 1;
+      this.#run(chat.sendMessage({ id: `m${this.#messages}`, role, parts }));
+    }
   }
 
   async regenerate(): Promise<void> {
@@ -76,18 +84,20 @@ export class CutUser {
     await this.settle();
   }
 
-  /** Answers all calls that the page shows as waiting, and reads on. */
+  /** Answers all calls that wait for answers, and reads on, until no call waits. */
   async answer(answerOf: (tool: string) => PageAnswer): Promise<void> {
-    const answers: Record<string, PageAnswer> = {};
-    const decided = new Set(this.#listDecided());
-    for (const part of this.#page.chat.messages.flatMap(({ parts }) => parts)) {
-      if (part.type !== 'dynamic-tool' || decided.has(part.toolCallId)) continue;
-      if (part.state === 'input-available' || part.state === 'approval-requested') {
-        answers[part.approval?.id ?? part.toolCallId] = answerOf(part.toolName);
-      }
+    const chatId = this.id;
+    for (;;) {
+      const { turns } = await this.transport.loadMessages({ chatId });
+      const calls = turns[0]?.waiting?.calls.filter(({ decision }) => decision === undefined) ?? [];
+      if (calls.length === 0) return;
+      const answers = calls.map(({ toolCallId, approvalId = toolCallId, toolName }) => [
+        approvalId,
+        answerOf(toolName),
+      ]);
+      await this.transport.answerCalls({ chatId, answers: Object.fromEntries(answers) as Record<string, PageAnswer> });
+      await this.resume();
     }
-    await this.transport.answerCalls({ chatId: this.#options.id, answers });
-    await this.resume();
   }
 
   /** Answers approvals as the stock page does: with its next request. */
@@ -109,7 +119,9 @@ export class CutUser {
 
   /** Waits until the page shows a text. */
   async sees(text: string): Promise<void> {
-    while (!JSON.stringify(this.#page.chat.messages).includes(text)) await pause();
+    for (const until = Date.now() + STUCK_MS; !JSON.stringify(this.messages).includes(text); await pause()) {
+      if (Date.now() > until) throw new Error(`${this.id} does not show ${text}: ${JSON.stringify(this.messages)}`);
+    }
   }
 
   openGate(): void {
@@ -134,7 +146,8 @@ export class CutUser {
 
   /** Shows the turns that ended or began elsewhere, as a page does that follows its chat. */
   async catchUp(): Promise<void> {
-    for (;;) {
+    for (const until = Date.now() + STUCK_MS; ; ) {
+      if (Date.now() > until) throw new Error(`${this.id} is stuck: ${JSON.stringify(this.messages)}`);
       await this.settle();
       const { chat, transport } = this.#page;
       const { messages, turns } = await transport.loadMessages({ chatId: this.#options.id });
@@ -167,16 +180,6 @@ export class CutUser {
     await this.#page.chat.resumeStream();
   }
 
-  #listDecided(): string[] {
-    return this.#page.chat.messages
-      .flatMap(({ parts }) => parts)
-      .flatMap((part) => {
-        if (part.type !== 'data-approval') return [];
-        const { toolCallId, decision } = part.data as { toolCallId: string; decision?: object };
-        return decision === undefined ? [] : [toolCallId];
-      });
-  }
-
   #openPage(messages: Message[]): OpenPage {
     const { sdk, id, serve, onFrame } = this.#options;
     let frames = 0;
@@ -196,7 +199,7 @@ export class CutUser {
       id,
       state,
       transport,
-      generateId: () => `m${++this.#messages}`,
+
       onError: (error) => this.errors.push(error),
     });
     return { chat, transport };

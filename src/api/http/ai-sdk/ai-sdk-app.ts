@@ -87,17 +87,18 @@ export function openChat(options: ChatOptions): Hono {
   app.get('/v1/chat/:id', async (context) => {
     const { backend, id } = await ask(context);
     const { readers, streams: limits, cut } = serverFactsOf(context);
-    const pieces = writeMessages(id, await openChatHistory(backend, id));
+    const pieces = writeMessages(id, await openChatHistory(backend, id, readVersion(context, options)));
     return answerJson({ request: context.req.raw, cut, readers, limits, pieces });
   });
-  return openPageRoutes(app, ask, whileWaiting);
+  return openPageRoutes(app, ask, options);
 }
 
 /** Routes of `turnfold/chat`, beside those that the stock transport calls. */
-function openPageRoutes(app: Hono, ask: (context: Context) => Promise<Asked>, whileWaiting: WhileWaiting): Hono {
+function openPageRoutes(app: Hono, ask: (context: Context) => Promise<Asked>, options: ChatOptions): Hono {
+  const { whileWaiting = 'refuse' } = options;
   app.get('/v1/chat/:id/messages', async (context) => {
-    const { backend, id } = await ask(context);
-    return context.json(await readHistoryPage(backend, id, context.req.query()));
+    const chat = { ...(await ask(context)), sdkVersion: readVersion(context, options) };
+    return context.json(await readHistoryPage(chat, context.req.query()));
   });
 
   app.post('/v1/chat/:id/messages', async (context) => {

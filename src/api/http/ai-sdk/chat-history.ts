@@ -2,12 +2,12 @@ import type { LogEntry } from '../../../domain/message.ts';
 import { readPart } from '../../../domain/parts.ts';
 import { findRolledBack, isWithin } from '../../../domain/rolled-back.ts';
 import type { TurnView } from '../../../domain/turn.ts';
-import type { SeqRange, Version } from '../../../domain/version.ts';
+import type { SeqRange } from '../../../domain/version.ts';
 import type { OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { openLog, readIfAny, readTurn } from '../front-end/reads.ts';
-import { AnswerParts, type UiPart } from './answer-parts.ts';
-import { type AnswerMetadata, describeAnswer } from './chunks.ts';
+import { type AnswerFacts, AnswerParts, type UiPart } from './answer-parts.ts';
+import { type AnswerMetadata, describeAnswer, type SdkVersion } from './chunks.ts';
 import { nameUserMessage } from './open-chat-turns.ts';
 
 export interface UiMessage {
@@ -33,12 +33,17 @@ type ChatReader = Pick<Backend, 'client' | 'nameOf'>;
 export async function openChatHistory(
   backend: ChatReader,
   id: string,
+  sdkVersion: SdkVersion = 6,
 ): Promise<AsyncIterable<UiMessage> | Iterable<UiMessage>> {
-  return (await readIfAny(openKnownHistory(backend, id))) ?? [];
+  return (await readIfAny(openKnownHistory(backend, id, sdkVersion))) ?? [];
 }
 
-async function openKnownHistory(backend: ChatReader, id: string): Promise<AsyncIterable<UiMessage>> {
-  const { facts, head, queued } = await readHistoryFacts(backend, id);
+async function openKnownHistory(
+  backend: ChatReader,
+  id: string,
+  sdkVersion: SdkVersion,
+): Promise<AsyncIterable<UiMessage>> {
+  const { facts, head, queued } = await readHistoryFacts(backend, id, sdkVersion);
   const log = await openLog(backend.client, backend.nameOf(id), head);
   return listAll(facts, log, queued);
 }
@@ -63,17 +68,17 @@ async function* listAll(
 }
 
 /** Facts about a chat that decide how its log is shown. */
-export interface HistoryFacts {
+export interface HistoryFacts extends AnswerFacts {
   readonly dropped: readonly SeqRange[];
   /** Turns whose answers are left out. */
   readonly open: ReadonlySet<string>;
-  readonly versions: readonly Version[];
   readonly viewOf: (turn: string) => Promise<TurnView | undefined>;
 }
 
 export async function readHistoryFacts(
   backend: ChatReader,
   id: string,
+  sdkVersion: SdkVersion,
 ): Promise<{ readonly facts: HistoryFacts; readonly head: number; readonly queued: OpenTurns['turns'] }> {
   const { client, nameOf } = backend;
   const name = nameOf(id);
@@ -86,6 +91,7 @@ export async function readHistoryFacts(
     dropped: findRolledBack(versions),
     open: new Set([...before.turns, ...after.turns].map(({ turn }) => turn)),
     versions,
+    sdkVersion,
     viewOf: async (turn: string) => await readTurn(backend, id, turn),
   };
   return { facts, head, queued: before.turns };
@@ -112,7 +118,7 @@ export async function* listShown(
     } else {
       yield* await closeAnswer(facts, answer);
       yield* await showAsked(facts, asked, turn);
-      answer = { seq, turn, parts: new AnswerParts(asked.at(-1)?.seq ?? seq - 1, facts.versions) };
+      answer = { seq, turn, parts: new AnswerParts(asked.at(-1)?.seq ?? seq - 1, facts) };
     }
     asked = [];
     answer.parts.addEntry(entry);

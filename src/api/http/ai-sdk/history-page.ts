@@ -5,6 +5,7 @@ import type { Backend } from '../front-end/backend.ts';
 import { readIfAny } from '../front-end/reads.ts';
 import { listShown, readHistoryFacts, type ShownMessage, type UiMessage } from './chat-history.ts';
 import { readPlace } from './chat-live.ts';
+import type { SdkVersion } from './chunks.ts';
 
 const LARGEST_PAGE = 500;
 /** Log entries of the first read for each message of the page. A message with tool calls has several entries. */
@@ -21,12 +22,18 @@ export const historyQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(LARGEST_PAGE).default(100).describe('Maximum number of messages.'),
 });
 
+interface AskedChat {
+  readonly backend: Backend;
+  readonly id: string;
+  readonly sdkVersion: SdkVersion;
+}
+
 /** Reads a page of messages, oldest first, and the place from which a page follows the chat. */
-export async function readHistoryPage(backend: Backend, id: string, query: unknown) {
+export async function readHistoryPage({ backend, id, sdkVersion }: AskedChat, query: unknown) {
   const { before, limit } = parseInput(historyQuery, query);
   // Read first: an event between the two reads then comes twice, and never not at all.
   const place = await readPlace(backend, id);
-  const page = (await readIfAny(readPage(backend, { id, before, limit }))) ?? { shown: [], isFirst: true };
+  const page = (await readIfAny(readPage(backend, { id, before, limit, sdkVersion }))) ?? { shown: [], isFirst: true };
   const [first] = page.shown;
   const messages = page.shown.map(({ message }) => message);
   return {
@@ -50,6 +57,7 @@ interface AskedPage {
   readonly id: string;
   readonly before: number | undefined;
   readonly limit: number;
+  readonly sdkVersion: SdkVersion;
 }
 
 interface FoundPage {
@@ -57,8 +65,8 @@ interface FoundPage {
   readonly isFirst: boolean;
 }
 
-async function readPage(backend: Backend, { id, before, limit }: AskedPage): Promise<FoundPage> {
-  const { facts, head } = await readHistoryFacts(backend, id);
+async function readPage(backend: Backend, { id, before, limit, sdkVersion }: AskedPage): Promise<FoundPage> {
+  const { facts, head } = await readHistoryFacts(backend, id, sdkVersion);
   const end = before === undefined ? head : Math.min(head, before - 1);
   for (let size = limit * ENTRIES_A_MESSAGE; ; size *= 2) {
     const from = Math.max(0, end - size);
