@@ -139,7 +139,7 @@ describe('@langchain/openai', () => {
     const [call] = asked.tool_calls ?? [];
     expect(call).toMatchObject({ name: 'weather_of', args: { city: 'Bern' } });
     const result = await weatherOf.invoke({ ...call, type: 'tool_call' } as never);
-    expect((await bound.invoke([question, asked, result as never])).text).toBe('Results: 21 degrees');
+    expect((await bound.invoke([question, asked, result])).text).toBe('Results: 21 degrees');
   });
 
   test('writes an answer in a form', async () => {

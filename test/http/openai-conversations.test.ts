@@ -10,11 +10,17 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.http.close());
 
+async function readAll(id: string, order: 'asc' | 'desc') {
+  const items = [];
+  for await (const item of openai.conversations.items.list(id, { order, limit: 2 })) items.push(item);
+  return items;
+}
+
 test('a conversation is created with items, continued by responses, listed in pages, and deleted', async () => {
   const items = [{ type: 'message', role: 'user', content: 'earlier' }] as const;
   const { id } = await openai.conversations.create({ items: [...items] });
   await openai.responses.create({ model: 'support', input: 'use find_order', conversation: id });
-  const listed = await Array.fromAsync(openai.conversations.items.list(id, { order: 'asc', limit: 2 }));
+  const listed = await readAll(id, 'asc');
   expect(listed.map((item) => [item.type, 'role' in item ? item.role : undefined])).toEqual([
     ['message', 'user'],
     ['message', 'user'],
@@ -22,7 +28,7 @@ test('a conversation is created with items, continued by responses, listed in pa
     ['mcp_call', undefined],
     ['message', 'assistant'],
   ]);
-  const newest = await Array.fromAsync(openai.conversations.items.list(id, { limit: 2 }));
+  const newest = await readAll(id, 'desc');
   expect(newest).toEqual(listed.toReversed());
   for (const item of listed) {
     const read = await openai.conversations.items.retrieve(item.id ?? '', { conversation_id: id });

@@ -79,13 +79,9 @@ export interface OpenAiFixture {
 
 /** A worker, and a server with the APIs of OpenAI. */
 export async function openOpenAiFixture(agents = [createSupport()]): Promise<OpenAiFixture> {
-  const http = await (process.env['ALONE']
-    ? (openFixture() as never as ReturnType<typeof openHttpFixture>)
-    : openHttpFixture());
+  const http = await openHttpFixture();
   await http.startWorkers(agents);
-  const { url } = process.env['ALONE']
-    ? await serveApp(openAiApp({ authenticate: 'none', clientFor: () => http.client, agent: 'support' }))
-    : await http.serve({ protocols: createProtocols({ client: http.client, agent: 'support' }) });
+  const { url } = await http.serve({ protocols: createProtocols({ client: http.client, agent: 'support' }) });
   const baseUrl = `${url}/openai/v1`;
   return { http, baseUrl, openai: new OpenAI({ baseURL: baseUrl, apiKey: 'none', maxRetries: 0 }) };
 }

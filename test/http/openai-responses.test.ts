@@ -26,7 +26,7 @@ test('a response under /openai/v1 is created, retrieved, streamed and continued 
   const first = await openai.responses.create({ model: 'support', input: 'hello' });
   expect(first).toMatchObject({ status: 'completed', output_text: 'heard hello', model: 'support' });
   expect((await openai.responses.retrieve(first.id)).output).toEqual(first.output);
-  const second = await openai.responses.stream({ model: 'support', input: 'history', previous_response_id: first.id });
+  const second = openai.responses.stream({ model: 'support', input: 'history', previous_response_id: first.id });
   expect((await second.finalResponse()).output_text).toBe('user: hello / assistant: heard hello / user: history');
 });
 
@@ -113,7 +113,7 @@ test('a response with `store: false` leaves nothing behind', async () => {
   await expect(openai.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
   const stream = openai.responses.stream({ model: 'support', input: 'hello', store: false });
   const { id } = await stream.finalResponse();
-  await expect.poll(() => openai.responses.retrieve(id).catch(({ status }) => status)).toBe(404);
+  await expect.poll(() => openai.responses.retrieve(id).catch(({ status }: { status: number }) => status)).toBe(404);
 });
 
 test.for([

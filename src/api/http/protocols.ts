@@ -9,7 +9,7 @@ import type { AnswerError, MountedProtocol, ProtocolRoute } from './app-options.
 import { compactRoutes, openCompact } from './compact/compact-app.ts';
 import type { BackendOptions } from './front-end/backend.ts';
 import { answerOpenAiError } from './openai/errors.ts';
-import { openOpenAi } from './openai/openai-app.ts';
+import { openOpenAiRoutes } from './openai/openai-app.ts';
 import { OPENAI_BASE, openAiRoutes } from './openai/routes.ts';
 import { answerResponseError } from './responses/response-object.ts';
 import { openResponses } from './responses/responses-app.ts';
@@ -36,7 +36,7 @@ export function createProtocols({ client, agent, whileWaiting, onAbort }: Protoc
     mount(openChat({ ...options, ...(whileWaiting && { whileWaiting }) }), aiSdkRoutes),
     mount(openAgUi({ ...options, ...(onAbort && { onAbort }) }), agUiRoutes),
     mount(openResponses(options), responsesRoutes, answerResponseError),
-    { ...mount(openOpenAi(options), openAiRoutes, answerOpenAiError), base: OPENAI_BASE },
+    { ...mount(openOpenAiRoutes(options), openAiRoutes, answerOpenAiError), base: OPENAI_BASE },
   ];
 }
 

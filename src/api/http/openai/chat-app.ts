@@ -5,7 +5,7 @@ import { type Backend, type BackendOptions, openBackend } from '../front-end/bac
 import { readBody, serverFactsOf, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { HttpProblem } from '../problem.ts';
 import type { ResponseName } from '../responses/response-names.ts';
-import { type ChatRequest, readChatRequest } from './chat-request.ts';
+import { type CompletionRequest, readCompletionRequest } from './chat-request.ts';
 import { ChatTable } from './chat-table.ts';
 import { createChatTurn } from './chat-turn.ts';
 import { NO_RETRY, renameFields, writeErrorBody } from './errors.ts';
@@ -25,7 +25,7 @@ const FIELDS = [
 export function addChatCompletions(app: Hono, options: BackendOptions, base: string): void {
   app.post(`${base}/chat/completions`, async (context) => {
     const backend = await openBackend(options, context);
-    const request = readChatRequest(await readBody(context), context.req.header());
+    const request = readCompletionRequest(await readBody(context), context.req.header());
     const { readers } = serverFactsOf(context);
     readers.checkPlace();
     const name = await renameFields(FIELDS, () => createChatTurn(backend, request));
@@ -38,7 +38,7 @@ export function addChatCompletions(app: Hono, options: BackendOptions, base: str
 
 interface OpenChat {
   readonly backend: Backend;
-  readonly request: ChatRequest;
+  readonly request: CompletionRequest;
   readonly name: ResponseName;
   readonly agent: string;
   readonly createdAt: number;

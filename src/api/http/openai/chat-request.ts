@@ -80,7 +80,7 @@ const RULES = {
   moderation: [],
 } as const;
 
-export interface ChatRequest extends CreateRequest {
+export interface CompletionRequest extends CreateRequest {
   readonly needsUsage: boolean;
   /** Names the chat as far as the program does. Chats with different scopes are never the same. */
   readonly scope: string;
@@ -89,7 +89,7 @@ export interface ChatRequest extends CreateRequest {
   readonly key: string | undefined;
 }
 
-export function readChatRequest(body: unknown, headers: Readonly<Record<string, string | undefined>>): ChatRequest {
+export function readCompletionRequest(body: unknown, headers: Readonly<Record<string, string | undefined>>): CompletionRequest {
   const read = parseInput(chatSchema, body);
   const { [RETRY_HEADER]: retries = 0, 'idempotency-key': key } = parseInput(chatHeaders, headers);
   refuseParameters(read, new Set(Object.keys(chatSchema.shape)), RULES);
@@ -107,7 +107,7 @@ export function readChatRequest(body: unknown, headers: Readonly<Record<string, 
     conversation: undefined,
     previous: undefined,
     items: read.messages.flatMap((message, index) => (index < first ? [] : readItems(message, `messages[${index}]`))),
-    own: readOwn(read, instructions.join('\n\n')),
+    own: readRequestOwn(read, instructions.join('\n\n')),
     metadata: read.metadata ?? undefined,
     onBusy: 'reject',
     echo: {},
@@ -122,7 +122,7 @@ function isSystem(role: ChatMessage['role']): boolean {
   return role === 'system' || role === 'developer';
 }
 
-function readOwn(read: z.output<typeof chatSchema>, instructions: string): TurnOwn {
+function readRequestOwn(read: z.output<typeof chatSchema>, instructions: string): TurnOwn {
   const { tools: given, tool_choice: choice, response_format: format } = read;
   const tools = (given ?? []).map((tool, index) =>
     readOwnTool({ ...tool.function, type: tool.type }, `tools[${index}]`),

@@ -115,7 +115,7 @@ export class ChatTable extends PartTable<ChatDelta> {
       });
   }
 
-  /** The API has no form for a decision. The text tells a person that somebody has to decide elsewhere. */
+  /** The API has no form for a decision. The text names the calls, and a person decides elsewhere. */
   #refuseApproval(calls: readonly WaitingCall[]): ChatDelta[] {
     this.isDone = true;
     this.end = 'stop';

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readContent, readMessages } from '../responses/create-request.ts';
-import { answerAsker, checkInput, enqueueFields } from '../responses/create-turn.ts';
+import { answerAsker, enqueueFields } from '../responses/answered-calls.ts';
+import { checkInput } from '../responses/create-turn.ts';
 import type { ResponseName } from '../responses/response-names.ts';
 import { type ComparedMessage, compareItems, hashMessages } from './chat-history.ts';
-import type { ChatRequest } from './chat-request.ts';
+import type { CompletionRequest } from './chat-request.ts';
 import { type FoundChat, findChat, nameChat } from './find-chat.ts';
 import { checkModel } from './models.ts';
 
@@ -13,7 +14,7 @@ import { checkModel } from './models.ts';
 const MAX_TRIES = 5;
 
 /** Answers the calls of a waiting turn, or begins a turn in the conversation that says what the chat says. */
-export async function createChatTurn(backend: Backend, request: ChatRequest): Promise<ResponseName> {
+export async function createChatTurn(backend: Backend, request: CompletionRequest): Promise<ResponseName> {
   const asked = await answerAsker(backend, request, request.items);
   if (asked !== undefined) return asked;
   const { history: items, input } = readContent(request.items, false);
@@ -42,7 +43,7 @@ export async function createChatTurn(backend: Backend, request: ChatRequest): Pr
   }
 }
 
-function asItem(content: string): ChatRequest['items'][number] {
+function asItem(content: string): CompletionRequest['items'][number] {
   return { item: { type: 'message', role: 'user', content }, at: 'messages' };
 }
 
@@ -52,7 +53,7 @@ function beginApart(): FoundChat {
 
 interface Missing {
   readonly found: FoundChat;
-  readonly request: ChatRequest;
+  readonly request: CompletionRequest;
   readonly agent: string;
   readonly turn: string;
   readonly history: readonly ComparedMessage[];

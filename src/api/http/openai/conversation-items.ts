@@ -4,7 +4,7 @@ import type { LogEntry } from '../../../domain/message.ts';
 import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny, readTurn } from '../front-end/reads.ts';
-import { readItemsOf, readOutput } from '../responses/item-references.ts';
+import { readItemsOf, readTurnItems } from '../responses/item-references.ts';
 import { readItemId } from '../responses/response-names.ts';
 import type { OutputItem } from '../responses/response-object.ts';
 import { NO_TURN, writeLogItems } from './log-items.ts';
@@ -99,7 +99,7 @@ async function readEntryItems(
   const { turn, message } = entry;
   if (turn === undefined || message.role === 'user') return writeLogItems(conversation, entry);
   if (done.has(turn)) return [];
-  const output = await readOutput(backend, { conversation, turn });
+  const output = await readTurnItems(backend, { conversation, turn });
   // A turn is kept for some days. Its messages are kept as long as the conversation.
   if (output.length === 0) return writeLogItems(conversation, entry);
   done.add(turn);

@@ -9,7 +9,7 @@ import { type Backend, type BackendOptions, openBackend } from '../front-end/bac
 import { readIfAny } from '../front-end/reads.ts';
 import { readBody } from '../front-end/server-facts.ts';
 import { placeItems, readMessages } from '../responses/create-request.ts';
-import { itemSchema } from '../responses/request-schema.ts';
+import { requestItemSchema } from '../responses/request-schema.ts';
 import {
   type ItemList,
   listConversationItems,
@@ -23,7 +23,7 @@ import { refuse } from './parameters.ts';
 /** As many as OpenAI takes in one request. */
 const MAX_NEW_ITEMS = 20;
 
-const itemsSchema = boundedList(itemSchema, MAX_NEW_ITEMS);
+const itemsSchema = boundedList(requestItemSchema, MAX_NEW_ITEMS);
 
 export const createConversationSchema = z
   .looseObject({ items: itemsSchema.nullish(), metadata: metadataSchema.nullish() })

@@ -6,12 +6,12 @@ import { type ComparedMessage, compareLog, hashMessages, isSameMessage } from '.
 
 /*
  * A client of Chat Completions names no conversation, and sends the whole chat each time. The server finds the
- * conversation whose log says the same, so that a chat of a thousand messages is one conversation, and is compacted
- * once. Names follow from texts, so any server finds the same conversation.
+ * conversation whose log says the same. So a chat of a thousand messages is one conversation, and is compacted once.
+ * Names follow from texts, so any server finds the same conversation.
  *
  * The first conversation is named after the first message. If its log is the beginning of the chat, the chat goes on
- * there. If a message differs, because a person edited it, or two persons began alike, the chat branches: a fork up to
- * that message, named after the chat up to and including it. The walk then compares with that conversation, whose log
+ * there. A message may differ, because a person edited it, or two persons began alike. Then the chat branches: a fork up
+ * to that message is named after the chat up to and including it. The walk goes on with that conversation, whose log
  * agrees with at least one message more.
  *
  * A walk that finds nothing costs a new conversation with the whole chat in its log. So the answer always comes from the

@@ -20,12 +20,12 @@ const modelSchema = z
   .looseObject({ id: idSchema, object: z.literal('model'), created: z.number(), owned_by: z.string() })
   .meta({ id: 'ModelObject', description: 'An agent, in the form of a model of OpenAI.' });
 
-const itemSchema = z.looseObject({ id: z.string(), type: z.string() });
+const requestItemSchema = z.looseObject({ id: z.string(), type: z.string() });
 
 const listSchema = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(itemSchema),
+    data: z.array(requestItemSchema),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
     has_more: z.boolean(),
@@ -107,7 +107,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     path: ITEM,
     scopes: ['read'],
     summary: 'Show an item of a conversation.',
-    results: json(itemSchema),
+    results: json(requestItemSchema),
   },
   {
     operation: 'openAiDeleteItem',

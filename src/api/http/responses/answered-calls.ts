@@ -1,12 +1,21 @@
-import { fieldError } from '../../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { seqOfCallId } from '../../../domain/ids.ts';
-import type { CallAnswer, TurnView } from '../../client/index.ts';
+import type { CallAnswer, EnqueueInput, TurnView } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
-import { isAnswer, type PlacedItem, type RequestContent } from './create-request.ts';
+import {
+  type CreateRequest,
+  isAnswer,
+  type PlacedItem,
+  type RequestContent,
+  readAskedInput,
+  readContent,
+  readLastCaller,
+} from './create-request.ts';
+import type { ResponseName, TurnName } from './response-names.ts';
 
 /** A turn with the answers to its calls. */
-export interface Answered {
+export interface AnsweredTurn {
   readonly conversation: string;
   readonly view: TurnView;
   readonly answers: Readonly<Record<string, CallAnswer>>;
@@ -14,7 +23,7 @@ export interface Answered {
 
 export async function storeAnswers(
   { client, nameOf }: Backend,
-  { conversation, view, answers }: Answered,
+  { conversation, view, answers }: AnsweredTurn,
 ): Promise<void> {
   await client.answer(nameOf(conversation), view.turn, answers);
 }
@@ -40,9 +49,9 @@ export async function findAnswered(
   backend: Backend,
   conversation: string,
   { answers, newCalls, endsWithAnswers }: Pick<RequestContent, 'answers' | 'newCalls' | 'endsWithAnswers'>,
-): Promise<Answered | undefined> {
+): Promise<AnsweredTurn | undefined> {
   if (Object.keys(answers).length === 0) return undefined;
-  const take = (view: TurnView, taken: ReadonlySet<string>): Answered => {
+  const take = (view: TurnView, taken: ReadonlySet<string>): AnsweredTurn => {
     const kept = Object.fromEntries(Object.entries(answers).filter(([id]) => taken.has(id)));
     return { conversation, view, answers: kept };
   };
@@ -67,4 +76,76 @@ async function findCaller(backend: Backend, conversation: string, call: string):
   const [entry] = (await readIfAny(client.log(nameOf(conversation), { after: seq - 1, limit: 1 }))) ?? [];
   const isCaller = entry?.message.toolCalls?.some(({ id }) => id === call) === true;
   return isCaller && entry.turn !== undefined ? await readTurn(backend, conversation, entry.turn) : undefined;
+}
+
+export async function answerCalls(backend: Backend, continued: string, content: RequestContent): Promise<ResponseName> {
+  checkEcho(content.history);
+  const answered = await findAnswered(backend, continued, content);
+  if (answered === undefined) {
+    const why = 'no open call matches the outputs. Send `previous_response_id` of the response that made the calls';
+    throw fieldError('conflict', 'input', why);
+  }
+  await storeAnswers(backend, answered);
+  const { conversation, view } = answered;
+  return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
+}
+
+/** Fields of the turn of a request, besides its names and its message. */
+export function enqueueFields(
+  { tenant }: Backend,
+  { own, metadata, onBusy }: CreateRequest,
+): Omit<EnqueueInput, 'conversation' | 'agent' | 'input'> {
+  return { tenant, ...own, ...(metadata !== undefined && { metadata }), ...(onBusy !== undefined && { onBusy }) };
+}
+
+/**
+ * Answers the turn that made the last calls, for a client that sends its whole history and names no response.
+ * @returns undefined if that turn is over, or the request asks for something else than the turn. The history then
+ * becomes a new conversation, so the model sees what the request says
+ */
+export async function answerAsker(
+  backend: Backend,
+  request: CreateRequest,
+  items: readonly PlacedItem[],
+): Promise<ResponseName | undefined> {
+  const caller = readLastCaller(items);
+  const view = caller && (await readTurn(backend, caller.conversation, caller.turn));
+  if (caller === undefined || view === undefined || view.agent !== (request.agent ?? backend.agent)) return undefined;
+  if (!(await isSameRequest(backend, { caller, view, request, items }))) return undefined;
+  try {
+    return await answerCalls(backend, caller.conversation, readContent(items, true));
+  } catch (error) {
+    // Another answer was given before, so this history is another one.
+    if (isTurnfoldError(error, 'conflict') || isTurnfoldError(error, 'invalid_input')) return undefined;
+    throw error;
+  }
+}
+
+interface AskedAgain {
+  readonly caller: TurnName;
+  readonly view: TurnView;
+  readonly request: CreateRequest;
+  readonly items: readonly PlacedItem[];
+}
+
+/**
+ * Enqueues the turn again under its id, which changes nothing. The store then compares message, tools, instructions
+ * and the form of the answer. Clients set `tool_choice` back after a call, so it may differ.
+ */
+async function isSameRequest(backend: Backend, { caller, view, request, items }: AskedAgain): Promise<boolean> {
+  const input = readAskedInput(items);
+  if (input === undefined) return false;
+  const { metadata } = view;
+  const fields = enqueueFields(backend, { ...request, metadata });
+  const choices = new Set([request.own.toolChoice, undefined, 'required', 'none'] as const);
+  for (const toolChoice of choices) {
+    const { toolChoice: _, ...turn } = { ...fields, ...caller, agent: view.agent, ...input, toolChoice };
+    try {
+      await backend.client.enqueueTurn({ ...turn, ...(toolChoice && { toolChoice }) });
+      return true;
+    } catch (error) {
+      if (!isTurnfoldError(error, 'turn_conflict')) throw error;
+    }
+  }
+  return false;
 }

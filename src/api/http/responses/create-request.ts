@@ -8,7 +8,7 @@ import { ItemReader } from '../../../wire/histories/formats/responses-items.ts';
 import { HistoryNotes } from '../../../wire/histories/notes.ts';
 import type { CallAnswer, InputPart } from '../../client/index.ts';
 import { refuse } from '../openai/parameters.ts';
-import { listItems, parseCreateBody, type RequestItem, readEcho, readOwn } from './request-schema.ts';
+import { listItems, parseCreateBody, type RequestItem, readEcho, readRequestOwn } from './request-schema.ts';
 import { type ResponseName, readCallId, readResponseId, type TurnName } from './response-names.ts';
 import type { ResponseEcho } from './response-object.ts';
 
@@ -22,7 +22,7 @@ export interface CreateRequest {
   /** Absent with `conversation`, and without both the request brings its whole history. */
   readonly previous: ResponseName | undefined;
   readonly items: readonly PlacedItem[];
-  /** What the request brings for its turn only. */
+  /** Parts of the request for its turn only. */
   readonly own: TurnOwn;
   readonly metadata: TurnMetadata | undefined;
   /** `reject`: the turn must not run behind another one (`enqueue`). */
@@ -52,7 +52,7 @@ export function readCreateRequest(body: unknown): CreateRequest {
     conversation: own,
     previous,
     items: placeItems(listItems(read.input)),
-    own: readOwn(read),
+    own: readRequestOwn(read),
     metadata: read.metadata ?? undefined,
     echo: readEcho(read),
   };

@@ -1,26 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
+import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
+import { omitRolledBack } from '../../../domain/rolled-back.ts';
+import { isSettled } from '../../../domain/turn.ts';
 import type { EnqueueInput, TurnView } from '../../client/index.ts';
 import { checkContents, checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readTurn } from '../front-end/reads.ts';
 import { checkModel } from '../openai/models.ts';
-import { type Answered, checkEcho, findAnswered, storeAnswers } from './answered-calls.ts';
-import { continueResponse, nameConversationOf, readPrevious } from './continued-response.ts';
+import {
+  type AnsweredTurn,
+  answerAsker,
+  answerCalls,
+  checkEcho,
+  enqueueFields,
+  findAnswered,
+  storeAnswers,
+} from './answered-calls.ts';
 import {
   type CreateRequest,
-  type PlacedItem,
   type RequestContent,
-  readAskedInput,
   readContent,
-  readLastCaller,
   readMessages,
   type UserInput,
 } from './create-request.ts';
 import { resolveReferences } from './item-references.ts';
 import type { RequestItem } from './request-schema.ts';
-import { type ResponseName, readItemId, type TurnName } from './response-names.ts';
+import { type ResponseName, readItemId } from './response-names.ts';
 
 export interface CreatedTurn extends ResponseName {
   /** True if the request began the conversation of the turn. */
@@ -60,74 +66,14 @@ export async function createTurn(
   return { conversation, turn: key, isNewConversation: continued === undefined };
 }
 
-/** Fields of the turn of a request, besides its names and its message. */
-export function enqueueFields(
-  { tenant }: Backend,
-  { own, metadata, onBusy }: CreateRequest,
-): Omit<EnqueueInput, 'conversation' | 'agent' | 'input'> {
-  return { tenant, ...own, ...(metadata !== undefined && { metadata }), ...(onBusy !== undefined && { onBusy }) };
-}
-
 export function checkInput({ input, parts }: UserInput): void {
   checkMessageBytes({ role: 'user', content: input, ...(parts && { parts: [...parts] }) }, 'input');
   checkContents({ parts: [...(parts ?? [])] }, 'input');
 }
 
-/**
- * Answers the turn that made the last calls, for a client that sends its whole history and names no response.
- * @returns undefined if that turn is over, or the request asks for something else than the turn. The history then
- * becomes a new conversation, so the model sees what the request says
- */
-export async function answerAsker(
-  backend: Backend,
-  request: CreateRequest,
-  items: readonly PlacedItem[],
-): Promise<ResponseName | undefined> {
-  const caller = readLastCaller(items);
-  const view = caller && (await readTurn(backend, caller.conversation, caller.turn));
-  if (caller === undefined || view === undefined || view.agent !== (request.agent ?? backend.agent)) return undefined;
-  if (!(await isSameRequest(backend, { caller, view, request, items }))) return undefined;
-  try {
-    return await answerCalls(backend, caller.conversation, readContent(items, true));
-  } catch (error) {
-    // Another answer was given before, so this history is another one.
-    if (isTurnfoldError(error, 'conflict') || isTurnfoldError(error, 'invalid_input')) return undefined;
-    throw error;
-  }
-}
-
-interface AskedAgain {
-  readonly caller: TurnName;
-  readonly view: TurnView;
-  readonly request: CreateRequest;
-  readonly items: readonly PlacedItem[];
-}
-
-/**
- * Enqueues the turn again under its id, which changes nothing. The store then compares message, tools, instructions
- * and the form of the answer. Clients set `tool_choice` back after a call, so it may differ.
- */
-async function isSameRequest(backend: Backend, { caller, view, request, items }: AskedAgain): Promise<boolean> {
-  const input = readAskedInput(items);
-  if (input === undefined) return false;
-  const { metadata } = view;
-  const fields = enqueueFields(backend, { ...request, metadata });
-  const choices = new Set([request.own.toolChoice, undefined, 'required', 'none'] as const);
-  for (const toolChoice of choices) {
-    const { toolChoice: _, ...turn } = { ...fields, ...caller, agent: view.agent, ...input, toolChoice };
-    try {
-      await backend.client.enqueueTurn({ ...turn, ...(toolChoice && { toolChoice }) });
-      return true;
-    } catch (error) {
-      if (!isTurnfoldError(error, 'turn_conflict')) throw error;
-    }
-  }
-  return false;
-}
-
 /** Answers to open calls, or else messages for the log, which a request brings beside the message of its turn. */
 interface Added {
-  readonly answered: Answered | undefined;
+  readonly answered: AnsweredTurn | undefined;
   readonly messages: readonly Message[];
 }
 
@@ -174,14 +120,44 @@ function checkAgent(agent: string, turn: TurnView): void {
   throw fieldError('agent_conflict', 'model', why);
 }
 
-async function answerCalls(backend: Backend, continued: string, content: RequestContent): Promise<ResponseName> {
-  checkEcho(content.history);
-  const answered = await findAnswered(backend, continued, content);
-  if (answered === undefined) {
-    const why = 'no open call matches the outputs. Send `previous_response_id` of the response that made the calls';
-    throw fieldError('conflict', 'input', why);
+const PREVIOUS = 'previous_response_id';
+
+type Previous = TurnView & { readonly conversation: string };
+
+async function readPrevious(backend: Backend, { conversation, turn }: ResponseName): Promise<Previous> {
+  const view = await readTurn(backend, conversation, turn);
+  if (view !== undefined) return { ...view, conversation };
+  throw fieldError('not_found', PREVIOUS, 'no response has this id, or it is no longer kept');
+}
+
+/**
+ * Returns the conversation for a new turn behind a response. Behind an older response than the newest, it is a fork.
+ * @param key id of the new turn, which also names the fork, so that a repeated request finds both
+ */
+async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
+  const { client, nameOf } = backend;
+  const { conversation, turn, state, inputSeq } = previous;
+  const fork = nameConversationOf(key);
+  if ((await readTurn(backend, conversation, key)) !== undefined) return conversation;
+  const { turns } = await client.openTurns(nameOf(conversation), { limit: 1_000 });
+  const last = turns.at(-1);
+  if (!isSettled(state)) {
+    if (last?.turn === turn) return conversation;
+    const why = 'the response has not ended, and others wait behind it. Continue once it has ended';
+    throw new TurnfoldError('conversation_busy', why, { field: PREVIOUS });
   }
-  await storeAnswers(backend, answered);
-  const { conversation, view } = answered;
-  return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
+  if (inputSeq === undefined) throw fieldError('conflict', PREVIOUS, 'the response was canceled before it began');
+  const log = await client.log(nameOf(conversation), { after: inputSeq - 1 });
+  const head = log.findLast((entry) => entry.turn === turn)?.seq ?? inputSeq;
+  const shown = omitRolledBack(log, await client.versions(nameOf(conversation)));
+  if (!shown.some(({ seq }) => seq === head)) {
+    throw fieldError('conflict', PREVIOUS, 'a rollback took the response out of its conversation. Continue another one');
+  }
+  if (last === undefined && !shown.some(({ seq }) => seq > head)) return conversation;
+  await client.fork(nameOf(conversation), nameOf(fork), { head, operation: `fork.${key}` });
+  return fork;
+}
+
+function nameConversationOf(key: string): string {
+  return `conv_${key}`;
 }

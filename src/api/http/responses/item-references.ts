@@ -9,7 +9,7 @@ import { type ItemName, readItemId, type TurnName } from './response-names.ts';
 import type { OutputItem } from './response-object.ts';
 
 /** Reads the items of a turn as its response shows them now. Empty if the turn is no longer kept. */
-export async function readOutput({ client, nameOf }: Backend, name: TurnName): Promise<readonly OutputItem[]> {
+export async function readTurnItems({ client, nameOf }: Backend, name: TurnName): Promise<readonly OutputItem[]> {
   const { conversation, turn } = name;
   const view = await readIfAny(client.result(nameOf(conversation), turn));
   if (view === undefined) return [];
@@ -24,7 +24,7 @@ export async function readOutput({ client, nameOf }: Backend, name: TurnName): P
 /** Reads the items among which a name is: those of a turn, or those of a message that no turn wrote. */
 export async function readItemsOf(backend: Backend, name: ItemName): Promise<readonly OutputItem[]> {
   const { conversation, turn, place } = name;
-  if (turn !== NO_TURN) return await readOutput(backend, name);
+  if (turn !== NO_TURN) return await readTurnItems(backend, name);
   const seq = Number.parseInt(place, 10);
   if (!Number.isSafeInteger(seq) || seq < 1) return [];
   const reading = backend.client.log(backend.nameOf(conversation), { after: seq - 1, limit: 1 });

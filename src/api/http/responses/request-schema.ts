@@ -11,7 +11,7 @@ const MAX_ITEMS = 5_000;
 
 const contentSchema = z.union([z.string(), boundedList(z.looseObject({ type: z.string() }), 1_000)]);
 
-export const itemSchema = z.looseObject({
+export const requestItemSchema = z.looseObject({
   type: z.string().default('message'),
   id: z.string().nullish(),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
@@ -25,9 +25,9 @@ export const itemSchema = z.looseObject({
   reason: z.string().nullish(),
 });
 
-export type RequestItem = z.output<typeof itemSchema>;
+export type RequestItem = z.output<typeof requestItemSchema>;
 
-export const inputSchema = z.union([z.string().min(1), boundedList(itemSchema, MAX_ITEMS)]);
+export const inputSchema = z.union([z.string().min(1), boundedList(requestItemSchema, MAX_ITEMS)]);
 
 export function listItems(input: z.output<typeof inputSchema>): RequestItem[] {
   return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
@@ -79,7 +79,7 @@ const RULES = {
 export type ContextFields = z.output<typeof inputTokensSchema>;
 
 /** Fields that concern one response. @throws invalid_input with the name of a parameter that no turn can follow */
-export function readOwn(body: ContextFields & { readonly max_output_tokens?: number | null | undefined }): TurnOwn {
+export function readRequestOwn(body: ContextFields & { readonly max_output_tokens?: number | null | undefined }): TurnOwn {
   const { instructions, tools: given, text, tool_choice: choice, max_output_tokens: maxOutputTokens } = body;
   const { reasoning, ...others } = body;
   refuseParameters(others, new Set(Object.keys(createResponseSchema.shape)), RULES);

@@ -4,8 +4,8 @@ import type { WaitingCall } from '../../../domain/turn.ts';
 import { nameWaitingCall, readCallName } from '../front-end/call-names.ts';
 
 /*
- * Clients of OpenAI's APIs send items of earlier responses back, often without a name of the conversation. So every id
- * that the server sends has the names of its conversation and its turn, and any server can find what the id stands for.
+ * Clients of OpenAI's APIs send items of earlier responses back, often without a name of the conversation. So each id
+ * that the server sends has the names of its conversation and its turn. Any server finds the item by its id.
  */
 
 export interface TurnName {
