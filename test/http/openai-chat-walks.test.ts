@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCompletionRequest } from '../../src/api/http/openai/chat-request.ts';
 import { createChatTurn } from '../../src/api/http/openai/chat-turn.ts';
 import { findChat } from '../../src/api/http/openai/find-chat.ts';
+import { DEFAULT_TENANT } from '../../src/domain/ids.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createSupport } from './openai-fixture.ts';
 
@@ -22,9 +23,9 @@ interface ChatMessage {
 const backendOf = () => ({
   client: fixture.client,
   agent: 'support',
-  tenant: 'default',
+  tenant: DEFAULT_TENANT,
   scopes: [],
-  nameOf: (conversation: string) => ({ tenant: 'default', conversation }),
+  nameOf: (conversation: string) => ({ tenant: DEFAULT_TENANT, conversation }),
 });
 
 const told = (messages: readonly ChatMessage[]) =>

@@ -54,7 +54,9 @@ function describe(message: Message, at: number, isShown: (call: string) => boole
     const text = `${name} ${JSON.stringify(readJsonText(written) ?? written)}`;
     return isShown(mark) ? [{ kind: 'call', text, mark, ...place }] : [];
   });
-  return [{ kind, text: readText(message, kind), mark: markParts(message), ...place }, ...calls];
+  const said = { kind, text: readText(message, kind), mark: markParts(message), ...place };
+  // Without a text, only the calls are a message for the client.
+  return said.text === '' && calls.length > 0 ? calls : [said, ...calls];
 }
 
 /** A result of the worker counts as a part of the answer, which the client sees as one message. */

@@ -116,7 +116,9 @@ interface Branch {
 
 /** Copies what parent and history have in common. Without it, the conversation begins empty. */
 async function branch({ client, nameOf }: Backend, { name, parent, history }: Branch): Promise<FoundChat> {
-  const known = Math.min(parent?.same ?? 0, history.length);
+  let known = Math.min(parent?.same ?? 0, history.length);
+  // A log entry with a text and calls is two messages for the client. A fork takes all of the entry, or nothing.
+  while (known > 0 && parent?.log[known]?.from === parent?.log[known - 1]?.to) known -= 1;
   const head = known === 0 ? 0 : (parent?.log[known - 1]?.to ?? 0);
   if (parent === undefined || head === 0) return { conversation: name, known: 0, head: 0, isAsked: false };
   await client.fork(nameOf(parent.name), nameOf(name), { head, operation: 'branch' });
