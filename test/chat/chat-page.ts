@@ -37,9 +37,9 @@ const WATCH = `(() => {
  * no two frames a second.
  */
 const SUBMIT = `async (text) => {
-  const input = document.querySelector('form input');
+  const input = document.querySelector('form textarea');
   if (input === null) return false;
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, text);
+  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(input, text);
   input.dispatchEvent(new Event('input', { bubbles: true }));
   await new Promise((resolve) => setTimeout(resolve));
   const button = document.querySelector('form button[type=submit]');

@@ -54,7 +54,7 @@ export class ChatActions<Message extends ChatMessage> implements Actions<Message
     const { store } = this.#session;
     const queued = store.state.turns.find(({ messageId }) => messageId === id);
     if (queued === undefined || (await this.#cancel(queued)) === undefined) return;
-    store.set({ turns: store.state.turns.filter(({ turn }) => turn !== queued.turn) });
+    this.#leaveQueue(queued);
   };
 
   /** A message joins a turn only when it is accepted, so it is canceled, and accepted again under another id. */
@@ -64,7 +64,7 @@ export class ChatActions<Message extends ChatMessage> implements Actions<Message
     if (queued?.text === undefined) return;
     const message = writeMessage<Message>(newId(), queued.text);
     if ((await this.#cancel(queued)) !== 'canceled') return;
-    store.set({ turns: store.state.turns.filter(({ turn }) => turn !== queued.turn) });
+    this.#leaveQueue(queued);
     await this.#post({ message, onBusy: 'steer', state: 'sending' });
   };
 
@@ -125,7 +125,10 @@ export class ChatActions<Message extends ChatMessage> implements Actions<Message
   async #post(entry: Outgoing<Message>): Promise<void> {
     const { store, transport, id: chatId } = this.#session;
     const put = (change: Partial<Outgoing<Message>>): void => {
-      store.set({ outbox: putOutgoing(store.state.outbox, { ...entry, ...change }) });
+      const { outbox } = store.state;
+      const known = outbox.find(({ message: { id } }) => id === entry.message.id);
+      const { isListed = false } = known ?? {};
+      store.set({ outbox: putOutgoing(outbox, { ...entry, isListed, ...change }) });
     };
     put({});
     const { message, onBusy } = entry;
@@ -136,6 +139,14 @@ export class ChatActions<Message extends ChatMessage> implements Actions<Message
     } catch (error) {
       if (!this.#session.hasLeft) put({ state: 'refused', error: toError(error) });
     }
+  }
+
+  #leaveQueue({ turn, messageId }: OpenChatTurn): void {
+    const { store } = this.#session;
+    store.set({
+      turns: store.state.turns.filter((open) => open.turn !== turn),
+      outbox: store.state.outbox.filter(({ message }) => message.id !== messageId),
+    });
   }
 
   /** The page need not wait for the news that its message is queued. */

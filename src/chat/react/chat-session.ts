@@ -10,7 +10,7 @@ import type {
 import { AnswerReader, type ReadEnd } from './answer-reader.ts';
 import { followVisible } from './follow-visible.ts';
 import { findNextStep } from './next-step.ts';
-import { dropAccepted } from './outbox.ts';
+import { dropAccepted, noteListed } from './outbox.ts';
 import { SessionStore } from './session-state.ts';
 import { findQuestionId, mergeNewest, putAnswer, putQuestion, writeMessage } from './shown-messages.ts';
 
@@ -113,7 +113,7 @@ export class ChatSession<Message extends ChatMessage> {
       const merged = mergeNewest(state, page, page.turns);
       const { messages, before } = merged;
       const turns = news === this.#news ? page.turns : state.turns;
-      const outbox = dropAccepted(state.outbox, sent);
+      const outbox = noteListed(dropAccepted(state.outbox, sent), page.turns);
       this.store.set({ phase: 'open', messages, before, turns, outbox, ends: pruneEnds(state.ends, turns) });
       return page.after;
     } catch (error) {
@@ -137,7 +137,8 @@ export class ChatSession<Message extends ChatMessage> {
     if (news.type === 'turns') {
       this.#news += 1;
       const { turns } = news;
-      return this.store.set({ turns, ends: pruneEnds(state.ends, turns) });
+      const outbox = noteListed(state.outbox, turns);
+      return this.store.set({ turns, outbox, ends: pruneEnds(state.ends, turns) });
     }
     if (news.type === 'lost') return this.refresh();
     const { type, turn = '', cause } = news.event as ChatEvent;

@@ -23,11 +23,12 @@ export function describeChat<Message extends ChatMessage>(
   const current = findCurrent(state);
   const unseen = listHidden(state.outbox, shown, turns);
   const { messages, front } = addFront(shown, { current, outbox: state.outbox, unseen });
-  const status = describeStatus(state, current, front !== undefined);
+  const hasBegun = streaming !== undefined && live?.role === 'assistant' && live.parts.length > 0;
+  const status = describeStatus(state, current, { hasFront: front !== undefined, hasBegun });
   return {
     status,
     messages,
-    queue: [...listQueued(turns, current), ...listUnseen(unseen, front, turns.length)],
+    queue: [...listQueued(turns, current, messages), ...listUnseen(unseen, front, turns.length)],
     waiting: status === 'waiting' ? describeWait(current, state.decided) : undefined,
     current,
     isConnected,
@@ -62,22 +63,27 @@ function addFront<Message extends ChatMessage>(
 function describeStatus<Message extends ChatMessage>(
   { phase, streaming }: SessionState<Message>,
   current: OpenChatTurn | undefined,
-  hasFront: boolean,
+  { hasFront, hasBegun }: { readonly hasFront: boolean; readonly hasBegun: boolean },
 ): DurableChat<Message>['status'] {
   if (phase !== 'open') return phase;
   if (streaming === undefined && current !== undefined && isWaitingForAnswers(current)) return 'waiting';
-  if (streaming !== undefined && current?.state !== 'queued') return 'answering';
+  // Parts of an answer come before the news that its turn has begun.
+  if (streaming !== undefined && (hasBegun || current?.state !== 'queued')) return 'answering';
   if (current === undefined) return hasFront ? 'queued' : 'ready';
   if (current.state === 'scheduled') return 'ready';
   return current.state === 'queued' ? 'queued' : 'answering';
 }
 
-function listQueued(turns: readonly OpenChatTurn[], current: OpenChatTurn | undefined): QueuedMessage[] {
+function listQueued(
+  turns: readonly OpenChatTurn[],
+  current: OpenChatTurn | undefined,
+  shown: readonly ChatMessage[],
+): QueuedMessage[] {
   return turns
     .filter((turn) => turn !== current || turn.state === 'scheduled')
     .flatMap(({ messageId: id, text, state, position }) => {
-      // A turn that a worker has begun is no longer in the queue.
-      if (text === undefined) return [];
+      // A turn that a worker has begun is no longer in the queue. An old list may still have its text.
+      if (text === undefined || shown.some((message) => message.id === id)) return [];
       return [{ id, text, state: 'queued' as const, position, isScheduled: state === 'scheduled' }];
     });
 }

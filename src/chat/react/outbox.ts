@@ -8,6 +8,8 @@ export interface Outgoing<Message> {
   readonly state: 'sending' | 'accepted' | 'refused';
   readonly turn?: string;
   readonly error?: Error;
+  /** The server has listed its turn. From then on, the lists say what becomes of the message. */
+  readonly isListed?: boolean;
 }
 
 export type Outbox<Message> = readonly Outgoing<Message>[];
@@ -35,7 +37,19 @@ export function listHidden<Message extends ChatMessage>(
       if (typeof joined === 'string') shown.add(findQuestionId(joined, turns));
     }
   }
-  return outbox.filter(({ message, state }) => state === 'refused' || !shown.has(message.id));
+  return outbox.filter(({ message, state, isListed }) => {
+    return state === 'refused' || (isListed !== true && !shown.has(message.id));
+  });
+}
+
+/** Notes which messages a list of the server has. */
+export function noteListed<Message extends ChatMessage>(
+  outbox: Outbox<Message>,
+  turns: readonly OpenChatTurn[],
+): Outbox<Message> {
+  if (outbox.length === 0) return outbox;
+  const listed = new Set(turns.map(({ messageId }) => messageId));
+  return outbox.map((entry) => (listed.has(entry.message.id) ? { ...entry, isListed: true } : entry));
 }
 
 /** The messages of a load that began later have each accepted message, so the accepted ones leave. */

@@ -1,32 +1,26 @@
-/** Receives the number of each frame of the streams of a page, from 1. A lost request or answer has a number, too. */
-export type OnFrame = (frame: number) => 'pass' | 'cut';
+/** Moment of a chat stream at which a fault can come: before its request, before its answer, and before each frame. */
+export type Moment = 'request' | 'answer' | 'frame';
 
-export interface CutFetch {
-  readonly fetch: typeof fetch;
-  /** Number of frames so far. */
-  frames: number;
-}
+export type OnMoment = (moment: Moment) => 'pass' | 'cut';
 
 /** A `fetch` that can lose the requests of a chat stream, their answers, and each frame of their answers. */
-export function createCutFetch(serve: (request: Request) => Promise<Response> | Response, onFrame: OnFrame): CutFetch {
-  const cut: CutFetch = {
-    frames: 0,
-    fetch: async (target, init) => {
-      const request = new Request(new URL(String(target), 'http://127.0.0.1'), init);
-      request.headers.set('host', '127.0.0.1');
-      if (!isStream(request)) return await serve(request);
-      const meet = (): boolean => onFrame(++cut.frames) === 'cut';
-      if (meet()) throw new TypeError('the request was lost');
-      const response = await serve(request);
-      if (meet()) {
-        await response.body?.cancel();
-        throw new TypeError('the answer was lost');
-      }
-      const { body, status, headers } = response;
-      return new Response(body && cutFrames(body, meet), { status, headers });
-    },
+export function createCutFetch(
+  serve: (request: Request) => Promise<Response> | Response,
+  onMoment: OnMoment,
+): typeof fetch {
+  return async (target, init) => {
+    const request = new Request(new URL(String(target), 'http://127.0.0.1'), init);
+    request.headers.set('host', '127.0.0.1');
+    if (!isStream(request)) return await serve(request);
+    if (onMoment('request') === 'cut') throw new TypeError('the request was lost');
+    const response = await serve(request);
+    const { body, status, headers } = response;
+    if (onMoment('answer') === 'cut') {
+      await body?.cancel();
+      throw new TypeError('the answer was lost');
+    }
+    return new Response(body && cutFrames(body, () => onMoment('frame') === 'cut'), { status, headers });
   };
-  return cut;
 }
 
 function isStream({ method, url }: Request): boolean {

@@ -11,12 +11,12 @@ const LANES = 16;
 const SHOWN_DIFFERENCES = 3;
 
 interface Run {
-  readonly page: unknown;
+  readonly page: readonly unknown[];
   readonly frames: number;
-  /** What a page shows that opens the chat afterwards. */
-  readonly history: unknown;
-  /** What a second page shows that was opened meanwhile. */
-  readonly tab?: unknown;
+  /** Messages in a page that opens the chat afterwards. */
+  readonly history: readonly unknown[];
+  /** Messages in a second page that was opened meanwhile. */
+  readonly tab?: readonly unknown[];
   readonly hasFault: boolean;
 }
 
@@ -32,13 +32,14 @@ export class CutRuns {
     this.#share = share;
   }
 
-  async findDifferences(sdk: CutSdk, one: CutCase): Promise<object[]> {
+  async findDifferences(sdk: CutSdk, one: CutCase): Promise<string[]> {
     const whole = await this.#run(sdk, one);
-    const differences: object[] = [];
-    const note = (about: object, page: unknown): void => {
+    const differences: string[] = [];
+    const note = (about: object, page: readonly unknown[]): void => {
       if (isDeepStrictEqual(page, whole.page)) return;
       this.counts.differences += 1;
-      if (differences.length < SHOWN_DIFFERENCES) differences.push({ ...about, page, whole: whole.page });
+      if (differences.length < SHOWN_DIFFERENCES)
+        differences.push(`${JSON.stringify(about)}: ${explain(page, whole.page)}`);
     };
     note({ at: 'history' }, whole.history);
     const points = FAULTS.flatMap((fault) => Array.from({ length: whole.frames }, (_, at) => ({ fault, at: at + 1 })));
@@ -67,16 +68,16 @@ export class CutRuns {
       sdk,
       id,
       serve: this.#serve,
-      onFrame: () => {
+      onMoment: (moment) => {
         frames += 1;
         if (point === undefined || hasFault || frames < point.at) return 'pass';
         // A page that is loaded again before its message has reached the server loses the message, as any page does.
-        if (point.fault !== 'cut' && frames < 3) return 'pass';
+        if (point.fault !== 'cut' && moment === 'request') return 'pass';
         hasFault = true;
         if (point.fault === 'cut') return 'cut';
         if (point.fault === 'reload') user.reload();
         else {
-          tab = new CutUser({ sdk, id, serve: this.#serve, onFrame: () => 'pass' });
+          tab = new CutUser({ sdk, id, serve: this.#serve, onMoment: () => 'pass' });
           tab.reload();
           opening = tab.settle();
         }
@@ -94,4 +95,13 @@ export class CutRuns {
     user.close();
     return { page, frames, history, hasFault, ...shown };
   }
+}
+
+/** Lists the messages that only one of two pages shows. */
+function explain(page: readonly unknown[], whole: readonly unknown[]): string {
+  const [shown, expected] = [page, whole].map((messages) => messages.map((message) => JSON.stringify(message)));
+  const only = (messages: readonly string[] = [], others: readonly string[] = []): string[] => {
+    return messages.filter((message) => !others.includes(message));
+  };
+  return `\n  shown ${only(shown, expected).join('\n    ')}\n  whole ${only(expected, shown).join('\n    ')}`;
 }

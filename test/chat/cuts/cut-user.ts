@@ -3,7 +3,7 @@ import * as ai5 from 'ai5';
 import * as ai6 from 'ai6';
 import { createDurableTransport, type DurableTransport, type PageAnswer } from '../../../src/chat/index.ts';
 import { gates } from './cut-agent.ts';
-import { createCutFetch, type OnFrame } from './cut-fetch.ts';
+import { createCutFetch, type OnMoment } from './cut-fetch.ts';
 
 /** The packages differ in types that this test does not use. */
 const SDKS = { 5: ai5 as unknown as typeof ai7, 6: ai6 as unknown as typeof ai7, 7: ai7 };
@@ -18,7 +18,7 @@ interface UserOptions {
   readonly sdk: CutSdk;
   readonly id: string;
   readonly serve: (request: Request) => Promise<Response> | Response;
-  readonly onFrame: OnFrame;
+  readonly onMoment: OnMoment;
 }
 
 /** A page with its chat and transport. A reload makes a new page. */
@@ -181,9 +181,8 @@ export class CutUser {
   }
 
   #openPage(messages: Message[]): OpenPage {
-    const { sdk, id, serve, onFrame } = this.#options;
-    let frames = 0;
-    const { fetch } = createCutFetch(serve, () => onFrame(++frames));
+    const { sdk, id, serve, onMoment } = this.#options;
+    const fetch = createCutFetch(serve, onMoment);
     const transport = createDurableTransport<Message>({ fetch, sdkVersion: sdk, maxPauseMs: 5 });
     const state: ai7.ChatState<Message> = {
       status: 'ready',

@@ -12,7 +12,7 @@ interface ShownView {
 }
 
 /**
- * What a page shows: all parts in their order, without times, and without steps that were taken back. Compactions, values
+ * Describes the messages of a page: all parts in their order, without times, and without steps that were taken back. Compactions, values
  * of tools and decisions are shown apart, because the moment at which they arrive is free.
  */
 export function viewOf(messages: readonly UIMessage[], gate = ''): ShownView[] {

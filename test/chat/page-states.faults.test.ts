@@ -1,0 +1,96 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createFrontEndAgent, gates } from '../http/front-end-agent.ts';
+import { missing, openPage, say, takePicture } from './open-page.ts';
+
+const why = missing.length === 0 ? '' : `, missing: ${missing.join(', ')}`;
+const note = `(skipped without chromium and the built page${why})`;
+
+function holdGate(name: string): PromiseWithResolvers<void> {
+  const gate = Promise.withResolvers<void>();
+  gates.set(name, gate);
+  onTestFinished(() => {
+    gate.resolve();
+    gates.delete(name);
+  });
+  return gate;
+}
+
+describe.skipIf(missing.length > 0)('states', () => {
+  test(`the page asks, streams, keeps a queue and shows each message once ${note}`, async () => {
+    const { client, page, url } = await openPage(createFrontEndAgent());
+    const gate = holdGate('page-1');
+    await page.goto(`${url}/#queue`);
+    await page.locator('.empty button').first().waitFor();
+    await takePicture(page, 'empty');
+    await say(page, 'hold page-1');
+    await page.locator('.assistant .text', { hasText: 'One' }).waitFor();
+    await say(page, 'second');
+    await say(page, 'third');
+    await expect.poll(() => page.locator('.queue li').count()).toBe(2);
+    await takePicture(page, 'streaming-with-queue');
+    await page.locator('.queue li', { hasText: 'third' }).getByRole('button', { name: 'Remove' }).click();
+    await expect.poll(() => page.locator('.queue li').count()).toBe(1);
+    gate.resolve();
+    await page.locator('.assistant .text', { hasText: 'heard second' }).waitFor();
+    await page.locator('.messages[data-status=ready]').waitFor();
+    expect(await page.locator('.queue li').count()).toBe(0);
+    const shown = await page.locator('.text').allTextContents();
+    const log = await client.log('queue');
+    expect(shown).toEqual(log.map(({ message }) => message.content));
+    await page.reload();
+    await expect.poll(() => page.locator('.text').allTextContents()).toEqual(shown);
+  });
+
+  test(`an approval reaches the server while a refused message waits ${note}`, async () => {
+    const { page, url, newPage } = await openPage(createFrontEndAgent());
+    await page.goto(`${url}/#approve`);
+    await say(page, 'call book');
+    await page.getByRole('button', { name: 'Allow' }).waitFor();
+    await say(page, 'and something else');
+    await page.locator('.queue .refused .failure').waitFor();
+    await takePicture(page, 'approval-with-refused-message');
+    const second = await newPage({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    await second.goto(`${url}/#approve`);
+    await second.getByRole('button', { name: 'Allow' }).waitFor();
+    await takePicture(second, 'approval-phone-dark');
+    await page.getByRole('button', { name: 'Allow' }).click();
+    for (const tab of [page, second]) await tab.locator('.assistant .text', { hasText: 'So: booked' }).waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    for (const tab of [page, second])
+      await tab.locator('.assistant .text', { hasText: 'heard and something else' }).waitFor();
+    expect(await page.locator('.queue li').count()).toBe(0);
+    await takePicture(page, 'approved');
+  });
+
+  test(`a failed turn is shown with its reason, and a click tries again ${note}`, async () => {
+    const { page, url } = await openPage(createFrontEndAgent());
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(`${url}/#failed`);
+    await say(page, 'fail');
+    await page.locator('.failed').waitFor();
+    await page.locator('.messages[data-status=ready]').waitFor();
+    await takePicture(page, 'failed');
+    const before = asked.length;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => asked.length).toBeGreaterThan(before);
+    await page.locator('.failed').waitFor();
+    expect(await page.locator('.user').count()).toBe(1);
+    await page.reload();
+    await page.locator('.failed').waitFor();
+  });
+
+  test(`a stop keeps the text so far and marks the answer ${note}`, async () => {
+    const { page, url } = await openPage(createFrontEndAgent(), { colorScheme: 'dark' });
+    holdGate('page-2');
+    await page.goto(`${url}/#stopped`);
+    await say(page, 'hold page-2');
+    await page.locator('.assistant .text', { hasText: 'One' }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.mark', { hasText: 'stopped' }).waitFor();
+    await takePicture(page, 'stopped-dark');
+    await page.reload();
+    await page.locator('.mark', { hasText: 'stopped' }).waitFor();
+    expect(await page.locator('.assistant .text').allTextContents()).toEqual(['One ']);
+  });
+});
