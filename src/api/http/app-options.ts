@@ -2,9 +2,9 @@ import { getHeapStatistics } from 'node:v8';
 import type { z } from 'zod';
 import type { Scope } from '../../domain/access-key.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
-import type { AccessKeys, TurnfoldClient, Webhooks } from '../client/index.ts';
+import type { AccessKeys, ConversationName, TurnfoldClient, Webhooks } from '../client/index.ts';
 import type { RouteError } from '../contract/operation.ts';
-import type { AccessOptions, Admission } from './access.ts';
+import type { AccessOptions } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
@@ -99,7 +99,11 @@ export interface MountedProtocol {
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }
 
-export interface ServerFacts extends Pick<Admission, 'guard' | 'checkConversation'> {
+export interface ServerFacts {
+  /** Returns a client that reaches only the conversations of the caller. */
+  readonly guard: (client: TurnfoldClient) => TurnfoldClient;
+  /** Refuses a conversation before an answer begins. Needs a client of `guard`. @throws access_denied */
+  readonly checkConversation: (conversation: ConversationName) => Promise<void>;
   /** Sender of the request. */
   readonly caller: Caller;
   /** Ends the connection of the request, if the server can. */
@@ -120,7 +124,9 @@ export interface ServerFacts extends Pick<Admission, 'guard' | 'checkConversatio
 
 /** A client of `openClient` or `openHttpClient`. Without keys and webhooks, their routes answer `not_offered`. */
 export interface ServedClient extends TurnfoldClient {
+  /** Access keys. Absent: the routes of keys answer `not_offered`. */
   readonly keys?: Omit<AccessKeys, 'authenticate'>;
+  /** Webhooks of tenants. Absent: the routes of webhooks answer `not_offered`. */
   readonly webhooks?: Webhooks;
 }
 

@@ -10,13 +10,13 @@ import { describeErrors, listErrors, listProtocolErrors, type SharedErrors } fro
 
 const lastEventIdSchema = z.string().max(256).describe('Id of the last handled event. The stream continues behind it.');
 
-interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
+interface RouteDescription extends Omit<ProtocolRoute, 'method' | 'status'> {
+  readonly status?: ProtocolRoute['status'] | undefined;
   readonly method: ProtocolRoute['method'] | Route['method'];
   /** Codes of all errors, in the order of the document. */
   readonly errors: readonly RouteError[];
   readonly answerError?: AnswerError | undefined;
   readonly isBodyOptional?: boolean | undefined;
-  readonly status?: number | undefined;
 }
 
 export function describeRoutes(routes: readonly RouteDescription[], version: string, basePath: string): object {

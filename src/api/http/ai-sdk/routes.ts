@@ -131,6 +131,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     scopes: ['read', 'enqueue', 'answer'],
     summary: 'Accept a message of a chat without a stream. A repeated request changes nothing.',
     body: messageRequestSchema,
+    status: 202,
     results: { 'application/json': acceptedSchema },
   },
   {
