@@ -18,6 +18,7 @@ export function addRedisCommands(program: Command, runner: CommandRunner): void 
   addFailureCommands(program, runner);
   program.commandsGroup('Conversations:');
   addConversationCommands(program, runner);
+  addAboutCommands(program, runner);
   program.commandsGroup('Versions of a context:');
   addVersionCommands(program, runner);
   addReplacingCommands(program, runner);
@@ -136,22 +137,6 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
   withConversationOptions(program.command('describe <conversation>'))
     .description('show agent, size, live version, open turns and the pass in progress (without messages)')
     .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).describe));
-  withConversationOptions(program.command('update <conversation>'))
-    .description('change owner, title or metadata of a conversation (an empty text removes the value)')
-    .option('--owner <id>', 'owner of the conversation')
-    .option('--title <text>', 'title of the conversation')
-    .option('--metadata <json>', 'names and values, instead of the earlier ones')
-    .action(runner.onRedis(async () => (await import('./commands/conversation-about.ts')).update));
-  withConversationOptions(program.command('token <conversation>'))
-    .description('print a token that reaches only this conversation, for a browser')
-    .option('--scopes <list>', 'rights of the token, comma-separated: read, enqueue, answer (default: all three)')
-    .option('--expires <time>', 'time until the token expires, at most a day: 90s, 30m or 2h', '1h')
-    .option('--owner <id>', 'owner that the conversation gets if the bearer creates it')
-    .action(
-      runner.onRedis(async () => (await import('./commands/conversation-about.ts')).createToken, {
-        expiresInMs: '--expires',
-      }),
-    );
   withConversationOptions(program.command('events <conversation>'))
     .description('list the events of the last day (turns, versions, proposals), oldest first')
     .option('--after <id>', 'only events after this one')
@@ -181,6 +166,25 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .description('delete a conversation permanently: log, versions, turns and summaries')
     .requiredOption('--yes', 'confirm that the conversation cannot be recovered (required)')
     .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).erase));
+}
+
+function addAboutCommands(program: Command, runner: CommandRunner): void {
+  withConversationOptions(program.command('update <conversation>'))
+    .description('change owner, title or metadata of a conversation (an empty text removes the value)')
+    .option('--owner <id>', 'owner of the conversation')
+    .option('--title <text>', 'title of the conversation')
+    .option('--metadata <json>', 'names and values, instead of the earlier ones')
+    .action(runner.onRedis(async () => (await import('./commands/conversation-about.ts')).update));
+  withConversationOptions(program.command('token <conversation>'))
+    .description('print a token that reaches only this conversation, for a browser')
+    .option('--scopes <list>', 'rights of the token, comma-separated: read, enqueue, answer (default: all three)')
+    .option('--expires <time>', 'time until the token expires, at most a day: 90s, 30m or 2h', '1h')
+    .option('--owner <id>', 'owner that the conversation gets if the bearer creates it')
+    .action(
+      runner.onRedis(async () => (await import('./commands/conversation-about.ts')).createToken, {
+        expiresInMs: '--expires',
+      }),
+    );
 }
 
 function addVersionCommands(program: Command, runner: CommandRunner): void {

@@ -15,10 +15,8 @@ import { type FailedEnd, failTurn, leaveContext, type RunFacts, type RunningTurn
 export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
   const { claimed, prepared, ports } = run;
   const { conversation, turn } = claimed.lease;
-  const { system, accepts } = prepared.agent;
-  const mayBringParts = accepts?.parts !== false;
-  const { hasContext = false, hasOwn = false } = claimed;
-  if (typeof system === 'string' && !hasContext && !hasOwn && mayBringParts) return BRIEFED;
+  const mayBringParts = prepared.agent.accepts?.parts !== false;
+  if (mayBringParts && !needsBriefing(run)) return BRIEFED;
   const briefing = await ports.turns.readBriefing(conversation, turn);
   const own = briefing.own === undefined ? {} : readTurnOwn(briefing.own);
   const refused = refuseOwn(run, own, !mayBringParts && (await hasParts(run)));
@@ -27,6 +25,10 @@ export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
   const failed = await promptTurn(run, briefing.system);
   if (failed !== undefined) return { status: 'failed', failed };
   return briefing.own === undefined ? BRIEFED : await adoptOwn(run, own);
+}
+
+function needsBriefing({ claimed, prepared }: RunningTurn): boolean {
+  return typeof prepared.agent.system !== 'string' || claimed.hasContext === true || claimed.hasOwn === true;
 }
 
 /** @param kept prompt that an earlier claim of this turn has stored */
