@@ -4,7 +4,7 @@ import { totalConcurrency } from '../jobs/bullmq/queue-workers.ts';
 import { openWakeQueue } from '../jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../jobs/id-source.ts';
 import type { InboxHandler } from '../jobs/ports.ts';
-import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
+import { type ConnectedStore, checkNode, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../wire/tokens/token-counter.ts';
@@ -56,6 +56,7 @@ export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
  * @throws incompatible_store or redis_full if Redis cannot be used. The signal's reason if the signal aborts.
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
+  checkNode(process.versions.node);
   const settings = readWorkersOptions(options);
   const { signal } = settings;
   signal?.throwIfAborted();

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Acknowledged, Durability } from '../domain/durability.ts';
+import { TurnfoldError } from '../domain/errors.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
 import { openDatabaseWatch } from './database-watch.ts';
@@ -24,6 +25,9 @@ import { openStreamNotices } from './streams.ts';
 import { answerTurnScript } from './turn-answers.ts';
 import { acceptTurnScript, cancelTurnScript } from './turn-intake.ts';
 import { replaceVersionScript } from './versions.ts';
+
+/** Major version of `engines.node` in package.json. */
+const OLDEST_NODE = 22;
 
 export interface StoreOptions extends RedisLocation {
   readonly shards: number;
@@ -122,4 +126,11 @@ function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keys
       bindRestoreIndex(redis, keyspace),
     ),
   };
+}
+
+/** Without this check, an older Node fails with a TypeError at some later call. @throws invalid_config */
+export function checkNode(present: string): void {
+  if (Number.parseInt(present, 10) >= OLDEST_NODE) return;
+  const why = `turnfold needs Node ${OLDEST_NODE} or newer, but this is ${present} (${process.execPath}). Install a newer Node`;
+  throw new TurnfoldError('invalid_config', why);
 }

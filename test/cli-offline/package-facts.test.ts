@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { explainOldNode, readPackageFacts } from '../../src/host/package-facts.ts';
+import { checkNode } from '../../src/store/connect-store.ts';
 import { WRITTEN_FORMATS } from '../../src/wire/histories/writers/written-formats.ts';
 import { runTurnfold, spawnTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 
@@ -24,6 +25,13 @@ describe('the check of Node', () => {
       expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0, but this is ${present}`);
     },
   );
+});
+
+it('clients and workers refuse the major versions of Node that package.json refuses', () => {
+  const [, major = ''] = /^>=(\d+)\./.exec(readPackageFacts().engines.node) ?? [];
+  checkNode(`${major}.0.0`);
+  const older = `${Number(major) - 1}.9.0`;
+  expect(() => checkNode(older)).toThrow(`turnfold needs Node ${major} or newer, but this is ${older}`);
 });
 
 /** Module that makes each import of a slow package fail. */

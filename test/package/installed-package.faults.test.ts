@@ -51,6 +51,8 @@ it.each([
   ['turnfold/ai-sdk', 'aiSdkModel'],
   ['turnfold/mcp', 'openMcpTools'],
   ['turnfold/compact', 'compactMessages'],
+  ['turnfold/chat', 'createDurableTransport'],
+  ['turnfold/chat/react', 'useDurableChat'],
 ])('the installed package can be imported as %s', async (name, exported) => {
   const script = `const { ${exported} } = await import('${name}'); console.log(typeof ${exported});`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });

@@ -16,9 +16,9 @@ export function Chat({ id }: { readonly id: string }) {
   return (
     <main>
       <Connection isConnected={chat.isConnected} />
-      {status === 'loading' && <Skeleton />}
+      {status === 'loading' && messages.length === 0 && <Skeleton />}
       {status === 'unavailable' && <Unavailable chat={chat} />}
-      {status !== 'loading' && status !== 'unavailable' && (
+      {status !== 'unavailable' && (status !== 'loading' || messages.length > 0) && (
         <>
           {chat.hasEarlier && <Earlier chat={chat} />}
           {messages.length === 0 && chat.queue.length === 0 && <Empty send={(text) => void chat.send({ text })} />}

@@ -2,7 +2,7 @@ import { describeLoss } from '../../domain/database-loss.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../../jobs/id-source.ts';
-import { connectStore } from '../../store/connect-store.ts';
+import { checkNode, connectStore } from '../../store/connect-store.ts';
 import type { DatabaseWatch } from '../../store/database-watch.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
 import type { StreamPage, StreamQuery, StreamReader } from '../../store/streams.ts';
@@ -62,6 +62,7 @@ export async function openClientAtOnce(options: ClientOptions): Promise<OpenClie
 }
 
 async function open(settings: ClientSettings, openingMs: number): Promise<OpenClient> {
+  checkNode(process.versions.node);
   const {
     redisUrl: url,
     redisTls: tls,
