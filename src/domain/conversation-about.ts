@@ -21,9 +21,9 @@ export const titleSchema = z
 
 export const conversationMetadataSchema = metadataSchema;
 
-/** What people say about a conversation. No model reads it. */
+/** Owner, title and metadata of a conversation, which no model reads. */
 export interface ConversationAbout {
-  /** The person or account to whom the conversation belongs. Absent: nobody in particular. */
+  /** The person or account to whom the conversation belongs. Absent: no owner. */
   readonly owner?: string;
   /** The title that a caller set, or the first words of the first message. Absent in conversations of older releases. */
   readonly title?: string;

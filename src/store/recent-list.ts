@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import type { ListedState } from '../domain/conversation.ts';
 import type { Keyspace } from './keys.ts';
-import type { ConversationQuery, ListedConversation, ListPage } from './listings.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { NAMES_PER_SCRIPT } from './shard-walk.ts';
@@ -12,17 +12,29 @@ export interface RecentPosition {
   readonly id: string;
 }
 
-export interface RecentQuery extends Pick<ConversationQuery, 'idContains' | 'agent' | 'state' | 'limit'> {
+interface RowQuery {
   readonly tenant: string;
+  readonly idContains?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly state?: ListedState | undefined;
+  readonly limit: number;
+}
+
+export interface RecentQuery extends RowQuery {
   readonly owner?: string | undefined;
   readonly after?: RecentPosition | undefined;
 }
 
-type ReadRows = (
+export interface RecentPage<Item> {
+  readonly items: readonly Item[];
+  readonly next?: RecentPosition;
+}
+
+type ReadRows<Item> = (
   shard: number,
   names: readonly string[],
-  query: Omit<ConversationQuery, 'after'>,
-) => Promise<readonly { readonly name: string; readonly item: ListedConversation }[]>;
+  query: RowQuery,
+) => Promise<readonly { readonly name: string; readonly item: Item }[]>;
 
 /** Most conversations that one call examines, even if none of them matches the filters. */
 const MOST_EXAMINED = 2_000;
@@ -34,16 +46,16 @@ const MOST_EXAMINED = 2_000;
  *
  * A conversation that gets a message while a caller pages moves to the front. It is listed once or not at all.
  */
-export function bindListRecent(redis: Redis, keyspace: Keyspace, readRows: ReadRows) {
+export function bindListRecent<Item>(redis: Redis, keyspace: Keyspace, readRows: ReadRows<Item>) {
   const addMissing = bindIndex(redis, keyspace);
-  return async (query: RecentQuery): Promise<ListPage<ListedConversation, RecentPosition>> => {
+  return async (query: RecentQuery): Promise<RecentPage<Item>> => {
     const { tenant, owner, after, limit, ...filters } = query;
     await addMissing();
     const shards = keyspace.shardNumbers().map((shard) => {
       const key = keyspace.recent(shard, tenant, owner);
       return new ShardEntries(shard, after, (from, count) => readNewest(redis, key, after?.at, from, count));
     });
-    const items: ListedConversation[] = [];
+    const items: Item[] = [];
     let last: RecentPosition | undefined;
     for (let examined = 0; items.length < limit; ) {
       const entries = await takeNewest(shards, limit - items.length);
@@ -64,11 +76,11 @@ interface Entry extends RecentPosition {
   readonly shard: number;
 }
 
-async function readAll(
+async function readAll<Item>(
   entries: readonly Entry[],
   tenant: string,
-  read: (shard: number, names: readonly string[]) => ReturnType<ReadRows>,
-): Promise<ReadonlyMap<string, ListedConversation>> {
+  read: (shard: number, names: readonly string[]) => ReturnType<ReadRows<Item>>,
+): Promise<ReadonlyMap<string, Item>> {
   const byShard = Map.groupBy(entries, ({ shard }) => shard);
   const rows = await Promise.all(
     [...byShard].map(([shard, found]) =>

@@ -29,7 +29,7 @@ function recordNames(client: TurnfoldClient): { readonly recorded: TurnfoldClien
     const call = (...input: unknown[]): unknown => {
       const targets = name === 'enqueueTurns' ? (input[0] as unknown[]) : input.slice(0, name === 'fork' ? 2 : 1);
       for (const target of targets)
-        names.add(`${name} ${(target as { conversation?: string })?.conversation ?? target}`);
+        names.add(`${name} ${(target as { conversation?: string } | undefined)?.conversation ?? String(target)}`);
       return (method as (...given: unknown[]) => unknown)(...input);
     };
     return [name, call];

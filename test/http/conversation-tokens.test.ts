@@ -30,7 +30,7 @@ async function createToken(conversation: string, body: object = {}, tenant = '_'
   const { token } = await http.client.keys.create({ tenant, scopes: ['admin'] });
   const answer = await ask(token, `/v1/conversations/${conversation}/tokens`, 'POST', body);
   expect(answer.status).toBe(201);
-  return answer.body as unknown as ConversationToken;
+  return answer.body as object as ConversationToken;
 }
 
 const CONVERSATION = '/v1/conversations';

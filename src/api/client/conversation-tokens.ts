@@ -6,7 +6,6 @@ import type { AccessKeyStore, TokenSecrets } from '../../store/access-keys.ts';
 import type { Methods } from '../contract/client.ts';
 import { tokenInputSchema } from '../contract/conversation-tokens.ts';
 import { readConversationName } from '../contract/names.ts';
-import type { Authentication } from './authentication.ts';
 import type { ClientPorts } from './ports.ts';
 
 export const tokenMethods = {
@@ -38,6 +37,14 @@ interface TokenPorts {
   readonly elapsedMs: () => number;
 }
 
+/** The answer of `Authenticator` for a token. */
+type TokenVerdict =
+  | { readonly status: 'refused'; readonly why: 'malformed' | 'unknown' | 'wrong_secret' | 'expired' }
+  | ({ readonly status: 'granted'; readonly key: string; readonly owner?: string } & Pick<
+      TokenClaims,
+      'tenant' | 'scopes' | 'conversation'
+    >);
+
 /** How long a process may accept tokens of a replaced secret. */
 const SECRET_CACHE_MS = 2_000;
 const CACHED_TENANTS = 10_000;
@@ -51,7 +58,7 @@ export class TokenVerifier {
     this.#ports = ports;
   }
 
-  async verify(token: string): Promise<Authentication> {
+  async verify(token: string): Promise<TokenVerdict> {
     const read = readConversationToken(token);
     if (read === undefined) return { status: 'refused', why: 'malformed' };
     const { tenant } = read.claims;
@@ -76,7 +83,7 @@ export class TokenVerifier {
 function judge(
   { signed, signature, claims }: NonNullable<ReturnType<typeof readConversationToken>>,
   secrets: TokenSecrets,
-): Authentication {
+): TokenVerdict {
   const secret = findSecret(claims, secrets);
   if (secret === undefined) return { status: 'refused', why: 'unknown' };
   const [expected, given] = [Buffer.from(sign(signed, secret)), Buffer.from(signature)];

@@ -69,7 +69,7 @@ export type * from '../contract/agent-types.ts';
 export type { AnswerOptions, CallAnswer } from '../contract/call-answers.ts';
 export type { TurnfoldClient } from '../contract/client.ts';
 export type { AgentSnapshot, ContextMethods, ContextView } from '../contract/contexts.ts';
-export type { ConversationToken, ConversationTokenInput } from '../contract/conversation-tokens.ts';
+export type { ConversationToken, ConversationTokenInput, TokenMethods } from '../contract/conversation-tokens.ts';
 export type {
   ConversationChange,
   ConversationDetails,

@@ -24,6 +24,7 @@ export interface ConversationTokenInput {
 export interface ConversationToken extends NamedConversation {
   /** Bearer token, which begins with `tfc_`. turnfold does not store it. */
   readonly token: string;
+  /** Rights of the bearer. */
   readonly scopes: readonly TokenScope[];
   /** ms since epoch, by the clock of Redis. */
   readonly expiresAt: number;

@@ -1,4 +1,4 @@
-import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, type NamedConversation, nameConversation } from '../../domain/ids.ts';
 import type {
   ConversationAbout,

@@ -1,6 +1,6 @@
--- Adds conversations of a shard to the lists by time, for those that an earlier release created: by the time of their
--- last settled turn, or of their creation. Each call adds the next `maxNames`, in the order of their names. A listed
--- conversation keeps its time.
+-- Adds conversations of an earlier release to the lists of a shard by time. Their time is that of the last settled turn,
+-- or of the creation. Each call adds the next `maxNames`, in the order of their names. A listed conversation keeps its
+-- time.
 -- `indexed`: the last name that was added, or '|' once the shard is complete.
 -- Reply: 1 once the shard is complete, else 0
 -- @keys conversations, indexed

@@ -1,5 +1,5 @@
--- What people say about a conversation: owner and title in its record, and metadata in `txt`, because a long value ends
--- the compact encoding of the record.
+-- Owner, title and metadata of a conversation. Metadata is in `txt`, because a long value would end the compact
+-- encoding of the record.
 -- @include recent
 local METADATA = 'metadata'
 

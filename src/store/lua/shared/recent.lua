@@ -1,7 +1,6 @@
--- Conversations of a tenant in one shard by the time of their last message, in ms: those of all owners in `recent`, and
--- those of one owner in a set of its own. A list reads these sets, and nothing else depends on them. So damage in them
--- ends no script. The name of an owner may contain any character, so its set has a name that no key of a conversation
--- has.
+-- Conversations of a tenant in one shard by the time of their last message, in ms. The set `recent` has those of all
+-- owners, and each owner has a set. Only lists read these sets, so damage in them ends no script. The name of an owner
+-- may contain any character. So the key of its set has a form that no key of a conversation has.
 -- @include ready
 local tenant_prefix = string.match(ready, '^(.*)ready$') .. tenant .. ':'
 
