@@ -189,12 +189,13 @@ export class PartAssembler {
     const known = { text: content, calls };
     if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
     if (role === 'assistant') this.#completeMessage(known, calls);
+    // A reader that resumes behind such a value still gets the result, so the value has the position before it.
+    if (role === 'tool') for (const part of this.#notes.takeResult(call, data, this.#step)) this.#add(part);
     this.#seq = seq;
     this.#delivered = undefined;
     this.#live = undefined;
     if (role === 'assistant') this.#step += 1;
     if (role === 'tool') {
-      for (const part of this.#notes.takeResult(call, data, this.#step)) this.#add(part);
       const decided = decision !== undefined && { decision: decision as RecordedDecision };
       this.#add({
         type: 'tool-result',

@@ -20,7 +20,7 @@ export interface ProtocolOptions {
   readonly client: TurnfoldClient;
   /** Agent of new conversations. Absent: only the protocols that need no agent. */
   readonly agent?: string | undefined;
-  /** What happens to a chat message that is sent while calls wait for answers, as in `AiSdkOptions` (`refuse`). */
+  /** Treatment of a chat message that is sent while calls wait for answers, as in `AiSdkOptions` (`refuse`). */
   readonly whileWaiting?: WhileWaiting | undefined;
   /** What happens to a run of AG-UI whose client aborts its request, as in `AgUiOptions` (`cancel`). */
   readonly onAbort?: OnAbort | undefined;

@@ -72,7 +72,7 @@ function decide({ messages }: ModelRequest): ScriptedOutcome {
   if (word === 'fail') return new ModelError('fatal', 'the model is broken');
   if (word === 'break') return { content: breakOff() };
   if (word === 'retry' && countAttempt(name) === 1)
-    return new ModelError('retry', 'busy', { retryAt: Date.now() + 50 });
+    return new ModelError('retry', 'busy', { retryAt: Date.now() + 50, isLimit: false });
   if (word === 'hold') return { content: hold(name), usage };
   const count = Number(rest) || 4;
   return { reasoning: word === 'think' ? PIECE : '', content: say(count, `heard ${word}`), usage };

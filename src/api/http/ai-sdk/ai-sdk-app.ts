@@ -26,7 +26,7 @@ export interface AiSdkOptions extends FrontEndOptions {
   /** How long after its end a page that resumes still gets a turn, in ms (default 10,000). 0: only open turns. */
   readonly replayMs?: number;
   /**
-   * What happens to a message that is sent while calls wait for answers (`refuse`). `refuse`: the page gets 409 `waiting`.
+   * Treatment of a message that is sent while calls wait for answers (`refuse`). `refuse`: the page gets 409 `waiting`.
    * `deny`: the calls are denied, and the message is next. `steer`: the message joins the turn once the calls have
    * answers. `enqueue`: the message is next once they have.
    */

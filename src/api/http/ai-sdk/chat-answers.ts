@@ -29,7 +29,7 @@ export const answersRequestSchema = z
 
 type PageAnswer = z.output<typeof answerSchema>;
 
-/** Answers calls of a chat, whichever message and stream the page is busy with. */
+/** Answers calls of a chat, also while the page streams another answer. */
 export async function answerCalls(
   backend: Backend,
   id: string,

@@ -129,7 +129,12 @@ export class ChunkTable extends PartTable<Chunk> {
   protected override addKnown(part: TurnPart): Chunk[] {
     if (part.type === 'steering') return [addSteering(part)];
     if (part.type === 'data') return [addData(part)];
-    return part.type === 'tool-result' && !this.#known.results.has(part.call) ? this.#addResult(part) : [];
+    return part.type === 'tool-result' && !this.#hasResult(part) ? this.#addResult(part) : [];
+  }
+
+  /** AI SDK 5 stores a decision as an output, which the result of the call replaces. */
+  #hasResult({ call, decision }: ResultPart): boolean {
+    return this.#known.results.has(call) && (this.#version >= 6 || decision === undefined);
   }
 
   protected beginStep(): Chunk[] {

@@ -3,7 +3,7 @@ import type { OpenTurns } from '../../client/index.ts';
 import { nameWaitingCall, readJsonOrText } from '../front-end/call-names.ts';
 import { splitTurnName } from './turn-names.ts';
 
-/** Id of the user's message of a turn. A turn that no page began has a message all the same. */
+/** Id of the user's message of a turn. A turn of another program has one, too. */
 export function nameUserMessage(turn: string): string {
   return splitTurnName(turn)?.message ?? `${turn}.input`;
 }

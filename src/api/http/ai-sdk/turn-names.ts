@@ -15,7 +15,7 @@ export interface StreamedTurn extends ChatTurn {
   readonly after?: ChunkPosition | undefined;
 }
 
-/** What a user's message says. */
+/** Contents of a user's message. */
 export interface ChatInput {
   readonly text: string;
   /** Images and files of the message. */
