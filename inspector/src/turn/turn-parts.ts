@@ -104,8 +104,8 @@ function applyToCall(known: ShownCall, part: PartOfCall): ShownCall {
     case 'tool-call':
       return { ...known, name: part.name, arguments: part.arguments, isPreview: false };
     case 'progress': {
-      const { text, done, total } = part;
-      return { ...known, progress: { text, done, total } };
+      const { type: _, step: __, call: ___, ...progress } = part;
+      return { ...known, progress };
     }
     case 'tool-result': {
       const { progress: _, ...called } = known;

@@ -19,7 +19,7 @@ interface McpCommandOptions {
 
 /** Serves MCP until the client closes standard input, or until a signal. */
 export async function runMcp({ output }: CommandContext, options: McpCommandOptions): Promise<number> {
-  const { serveMcpStdio, createMcpApp } = await loadServer();
+  const { serveMcpStdio, createMcpApp, nameAgentTools } = await loadServer();
   const { interruption, stopListening } = listenForSignals();
   await using stack = new AsyncDisposableStack();
   const { client, tenant } = await openReach(output, options);
@@ -27,6 +27,7 @@ export async function runMcp({ output }: CommandContext, options: McpCommandOpti
   const nameOf = (conversation: string): ConversationName =>
     tenant === undefined ? conversation : { tenant, conversation };
   const agents = splitList(options.agents ?? '');
+  nameAgentTools(agents);
   const served = { client, nameOf, tenant, agents, programVersion: readPackageFacts().version };
   if (options.port === undefined) {
     const server = serveMcpStdio(served);
@@ -48,9 +49,9 @@ export async function runMcp({ output }: CommandContext, options: McpCommandOpti
 }
 
 /** The package is optional, because only this command needs it. */
-async function loadServer(): Promise<typeof import('../mcp/server.ts')> {
+async function loadServer() {
   try {
-    return await import('../mcp/server.ts');
+    return { ...(await import('../mcp/server.ts')), ...(await import('../mcp/agent-tools.ts')) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     const why = 'turnfold mcp needs this package. Run: npm install @modelcontextprotocol/server';

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type CallToolResult, inputRequired, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { CallAnswer } from '../../api/client/index.ts';
-import { answerErrors, answerText } from './answers.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { answerErrors, writeTextResult } from './answers.ts';
 import { askForCalls, readDecisions } from './call-decisions.ts';
 import { readAbilities } from './client-abilities.ts';
 import type { ServedAgents } from './reading-tools.ts';
@@ -13,7 +14,7 @@ import { type TurnTask, writeTask } from './turn-tasks.ts';
 /** Most clients end a call after a minute. */
 const WAIT_SECONDS = 50;
 
-const names = {
+const nameFields = {
   conversation: z.string().min(1).describe('Id of the conversation.'),
   turn: z.string().min(1).describe('Id of the turn.'),
 };
@@ -26,17 +27,17 @@ const waitSeconds = z
 
 const askSchema = z.object({
   message: z.string().min(1).describe('Message for the agent.'),
-  conversation: names.conversation.optional().describe('Conversation to continue. Absent: a new one.'),
+  conversation: nameFields.conversation.optional().describe('Conversation to continue. Absent: a new one.'),
   waitSeconds,
 });
 
 /** A tool for each agent, and those that go on with a turn. */
 export function registerAgentTools(server: McpServer, served: ServedAgents): void {
-  for (const agent of served.agents) {
+  for (const [tool, agent] of nameAgentTools(served.agents)) {
     const description = `Send a message to the agent ${agent} and read its answer. The turn is durable: it goes on if this call ends early.`;
     // A new message is never a repetition, and the tools of an agent may do anything.
     const annotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
-    server.registerTool(nameTool(agent), { description, inputSchema: askSchema, annotations }, (input, context) =>
+    server.registerTool(tool, { description, inputSchema: askSchema, annotations }, (input, context) =>
       answerErrors(() => ask({ server, ...served }, agent, input, context)),
     );
   }
@@ -44,7 +45,7 @@ export function registerAgentTools(server: McpServer, served: ServedAgents): voi
     'result',
     {
       description: 'Read the answer of a turn, or wait for it.',
-      inputSchema: z.object({ ...names, waitSeconds }),
+      inputSchema: z.object({ ...nameFields, waitSeconds }),
       annotations: { readOnlyHint: true },
     },
     ({ waitSeconds: seconds, ...turn }, context) =>
@@ -53,15 +54,15 @@ export function registerAgentTools(server: McpServer, served: ServedAgents): voi
   registerAnswer(server, served);
   server.registerTool(
     'cancel',
-    { description: 'Cancel an open turn, even while it runs.', inputSchema: z.object(names) },
+    { description: 'Cancel an open turn, even while it runs.', inputSchema: z.object(nameFields) },
     ({ conversation, turn }) =>
-      answerErrors(async () => answerText(await served.client.cancel(served.nameOf(conversation), turn))),
+      answerErrors(async () => writeTextResult(await served.client.cancel(served.nameOf(conversation), turn))),
   );
 }
 
 function registerAnswer(server: McpServer, { client, nameOf }: ServedAgents): void {
   const inputSchema = z.object({
-    ...names,
+    ...nameFields,
     call: z.string().min(1).describe('Id of the call that the turn waits for.'),
     hash: z.string().optional().describe('Hash of the call, as `result` shows it.'),
     approve: z.boolean().optional().describe('For a call that needs an approval: may it run?'),
@@ -79,14 +80,27 @@ function registerAnswer(server: McpServer, { client, nameOf }: ServedAgents): vo
         approve === undefined
           ? { content, isError, ...named }
           : { approved: approve, ...(why !== undefined && { why }), ...named };
-      return answerText(await client.answer(nameOf(conversation), turn, { [call]: answer }));
+      return writeTextResult(await client.answer(nameOf(conversation), turn, { [call]: answer }));
     }),
   );
 }
 
-/** Names of tools have fewer characters than names of agents. */
-function nameTool(agent: string): string {
-  return `ask_${agent.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
+/**
+ * Names a tool for each agent. Names of tools have fewer characters than names of agents.
+ * @throws invalid_input if two agents get the same name
+ */
+export function nameAgentTools(agents: readonly string[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const agent of agents) {
+    const name = `ask_${agent.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
+    const other = names.get(name);
+    if (other !== undefined) {
+      const why = `the tools of "${other}" and "${agent}" would both be named ${name}. Serve one of them`;
+      throw fieldError('invalid_input', '--agents', why);
+    }
+    names.set(name, agent);
+  }
+  return names;
 }
 
 interface AskedServer extends ServedAgents {

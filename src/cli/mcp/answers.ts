@@ -6,12 +6,12 @@ import type { Message } from '../../domain/message.ts';
 const MOST_CHARACTERS = 60_000;
 const MESSAGE_CHARACTERS = 4_000;
 
-export function answerText(text: string): CallToolResult {
+export function writeTextResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text: clip(text, MOST_CHARACTERS) }] };
 }
 
-export function answerJson(value: unknown): CallToolResult {
-  return answerText(JSON.stringify(value, undefined, 1));
+export function writeJsonResult(value: unknown): CallToolResult {
+  return writeTextResult(JSON.stringify(value, undefined, 1));
 }
 
 /** Errors of turnfold say what to do next, so the model reads them. Any other error is a defect of this program. */
@@ -20,7 +20,7 @@ export async function answerErrors(answer: () => Promise<CallToolResult>): Promi
     return await answer();
   } catch (error) {
     if (!isTurnfoldError(error)) throw error;
-    return { ...answerText(`${error.code}: ${error.message}`), isError: true };
+    return { ...writeTextResult(`${error.code}: ${error.message}`), isError: true };
   }
 }
 

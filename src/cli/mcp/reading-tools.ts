@@ -5,7 +5,7 @@ import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { CONVERSATION_STATES } from '../../domain/conversation.ts';
 import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
 import type { Version } from '../../domain/version.ts';
-import { answerErrors, answerJson, showMessage } from './answers.ts';
+import { answerErrors, showMessage, writeJsonResult } from './answers.ts';
 import { searchLog } from './search-log.ts';
 
 /** The tenant that the tools of the server reach. */
@@ -132,7 +132,7 @@ export function registerReadingTools(server: McpServer, reach: Reach): void {
   for (const [name, tool] of Object.entries(READING_TOOLS)) {
     const annotations = { readOnlyHint: true, openWorldHint: false };
     server.registerTool(name, { description: tool.about, inputSchema: tool.input, annotations }, (given) =>
-      answerErrors(async () => answerJson(await tool.read(reach, given))),
+      answerErrors(async () => writeJsonResult(await tool.read(reach, given))),
     );
   }
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { TurnView } from '../../api/client/index.ts';
 import { isAnswerKind, isSettled } from '../../domain/turn.ts';
-import { answerText } from './answers.ts';
+import { writeTextResult } from './answers.ts';
 import type { NamedTurn } from './turn-progress.ts';
 
 /** The state of a turn for a model, with its parts for programs. */
@@ -16,7 +16,7 @@ export function describeEnd({ conversation, turn }: NamedTurn, view: TurnView): 
     ...(waiting && { waiting: { for: waiting.for, until: waiting.until, calls: waiting.calls } }),
   };
   return {
-    ...answerText(describeState(view, { conversation, turn })),
+    ...writeTextResult(describeState(view, { conversation, turn })),
     structuredContent,
     ...(state === 'failed' && { isError: true }),
   };

@@ -13,19 +13,21 @@ export interface OpenNotes extends Pick<ToolContext, 'progress' | 'emit'> {
   end(): void;
 }
 
+type NoteSender = Pick<PieceStream, 'sendNotes' | 'timers'>;
+
 /**
  * Sends what the running tools of one round report to the readers of the turn. Only the last note of a kind is sent, so
  * a slow Redis and a turn without readers cost a note of memory each.
  */
 export class CallNotes {
-  readonly #stream: PieceStream;
+  readonly #stream: NoteSender;
   readonly #round: Omit<NoteBatch, 'notes'>;
   readonly #unsent = new Map<string, CallNote>();
   #pause: { stop(): void } | undefined;
   #isSending = false;
   #isClosed = false;
 
-  constructor(stream: PieceStream, round: Omit<NoteBatch, 'notes'>) {
+  constructor(stream: NoteSender, round: Omit<NoteBatch, 'notes'>) {
     this.#stream = stream;
     this.#round = round;
   }

@@ -1,14 +1,5 @@
 import { isSettled, type RecordedDecision, type TurnUsage, type WaitingCall } from '../../../domain/turn.ts';
-import type {
-  CallPart,
-  DataPart,
-  ProgressPart,
-  ResultPart,
-  SteeringPart,
-  TurnPart,
-  TurnView,
-  Waiting,
-} from '../../client/index.ts';
+import type { CallPart, ResultPart, SteeringPart, TurnPart, TurnView, Waiting } from '../../client/index.ts';
 import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
 import type { TableState } from './chunk-position.ts';
