@@ -52,7 +52,7 @@ function decide({ messages, system }: ModelRequest): ScriptedOutcome {
   if (results.length > 0) return { content: `Result: ${results.map(({ content }) => content).join(' | ')}` };
   const text = messages[asked]?.content ?? '';
   const [, name, written = '{}'] = /^call (\w+) ?(.*)$/.exec(text) ?? [];
-  if (name !== undefined) return { toolCalls: [{ name, arguments: JSON.parse(written) as object }] };
+  if (name !== undefined) return { toolCalls: [{ name, arguments: written }] };
   if (text === 'hold') return { content: hold() };
   if (text !== 'who am I') return { content: `heard ${text}` };
   const instructions = [system, ...messages.map(({ content }) => content)].join('\n');
@@ -178,6 +178,19 @@ describe.skipIf(!isBuilt || chromium === undefined)(
       await expect.poll(stateOf, { timeout: 20_000 }).toBe('canceled');
       await say(page, 'hello again');
       await shows(page, 'heard hello again');
+    });
+
+    test('a CopilotKit page shows its conversation after a restart of its own server', async () => {
+      const { page, thread } = await open();
+      await say(page, 'call take_note {"note":"buy ink"}');
+      await shows(page, 'Result: noted buy ink');
+      example.process.kill();
+      example = await startExample(turnfold.url);
+      await page.goto(`${example.url}/?thread=${thread}`);
+      await shows(page, 'Result: noted buy ink');
+      expect(await page.locator('aside li').allTextContents()).toEqual(['buy ink']);
+      await say(page, 'hello');
+      await shows(page, 'heard hello');
     });
 
     test('a CopilotKit page that is loaded again shows the conversation and follows the running turn', async () => {

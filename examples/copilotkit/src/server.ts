@@ -14,7 +14,16 @@ const agent = new HttpAgent({
   ...(TURNFOLD_KEY !== undefined && { headers: { authorization: `Bearer ${TURNFOLD_KEY}` } }),
 });
 
-const runtime = new CopilotRuntime({ agents: { default: agent }, runner: new InMemoryAgentRunner() });
+/** Shows a page that was loaded again the thread of turnfold, also after a restart of this server. */
+class DurableRunner extends InMemoryAgentRunner {
+  override connect({ threadId }: Parameters<InMemoryAgentRunner['connect']>[0]): ReturnType<HttpAgent['run']> {
+    const thread = new HttpAgent({ url: `${agent.url}/connect`, headers: agent.headers });
+    const empty = { messages: [], tools: [], context: [], state: {}, forwardedProps: {} };
+    return thread.run({ threadId, runId: crypto.randomUUID(), ...empty });
+  }
+}
+
+const runtime = new CopilotRuntime({ agents: { default: agent }, runner: new DurableRunner() });
 const copilot = createCopilotEndpoint({ runtime, basePath: '/api/copilotkit' });
 const folder = fileURLToPath(new URL('../dist', import.meta.url));
 

@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono';
-import { z } from 'zod';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import type { AccessOptions } from '../access.ts';
@@ -7,6 +6,8 @@ import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { type BackendOptions, openBackend } from '../front-end/backend.ts';
 import { guardApp, leavingOf, openApp, readBody, serverFactsOf, streamFrames } from '../front-end/server-facts.ts';
+import { connectThreadRoute, readConnecting, ThreadStream } from './connect-thread.ts';
+import { agUiEventSchema } from './events.ts';
 import { type OnAbort, OpenRuns } from './open-runs.ts';
 import { readRunRequest, runInputSchema } from './run-input.ts';
 import { RunStream } from './run-stream.ts';
@@ -16,9 +17,7 @@ const runRoute = {
   method: 'post',
   scopes: ['read', 'enqueue', 'answer'],
   body: runInputSchema,
-  results: {
-    [EVENT_STREAM]: z.looseObject({ type: z.string() }).meta({ id: 'AgUiEvent', description: 'An event of AG-UI.' }),
-  },
+  results: { [EVENT_STREAM]: agUiEventSchema },
 } as const;
 
 export const agUiRoutes: readonly ProtocolRoute[] = [
@@ -28,6 +27,7 @@ export const agUiRoutes: readonly ProtocolRoute[] = [
     path: '/v1/ag-ui',
     summary: 'Run the agent on a thread by AG-UI, or resume an interrupted run, and stream its events.',
   },
+  connectThreadRoute,
   stopRunRoute,
   {
     ...runRoute,
@@ -56,21 +56,31 @@ export function openAgUi({ onAbort = 'cancel', ...options }: AgUiOptions): Hono 
     const { threadId, runId } = request;
     const run = new RunStream(opened, request);
     const { readers, onError } = serverFactsOf(context);
-    const response = await streamFrames(context, (left) => run.write(left), {
-      writeFailure: ({ code, message }) => run.fail(code, message),
-    });
-    if (onAbort === 'cancel') {
-      runs.watch({
-        name: [opened.tenant, threadId, runId],
-        aborted: context.req.raw.signal,
-        isOver: () => run.isDone || readers.closing.aborted,
-        stop: async () => await stopRun(opened, { threadId, runId }, readers.closing),
-        onError,
-      });
-    }
-    return response;
+    const opening = {
+      name: [opened.tenant, threadId, runId],
+      aborted: context.req.raw.signal,
+      isOver: () => run.isDone || readers.closing.aborted,
+      stop: async () => await stopRun(opened, { threadId, runId }, readers.closing),
+      onError,
+    };
+    const leave = onAbort === 'cancel' ? runs.enter(opening) : () => undefined;
+    const write = async function* writeRun(left: AbortSignal): AsyncGenerator<string> {
+      try {
+        yield* run.write(left);
+      } finally {
+        leave();
+      }
+    };
+    return await streamFrames(context, write, { writeFailure: ({ code, message }) => run.fail(code, message) });
   };
   app.post('/v1/ag-ui', async (context) => await answer(context, options));
+  app.post('/v1/ag-ui/connect', async (context) => {
+    const backend = await openBackend(options, context);
+    const thread = new ThreadStream(backend, readConnecting(await readBody(context)));
+    return await streamFrames(context, (left) => thread.write(left), {
+      writeFailure: ({ code, message }) => thread.fail(code, message),
+    });
+  });
   app.post('/v1/ag-ui/stop', async (context) => {
     const backend = await openBackend(options, context);
     return context.json(await stopRun(backend, await readBody(context), leavingOf(context)));

@@ -21,20 +21,28 @@ interface OpenRun {
 export class OpenRuns {
   readonly #connections = new Map<string, number>();
 
-  watch({ name, aborted, isOver, stop, onError }: OpenRun): void {
+  /** @returns a function to call at the end of the stream */
+  enter({ name, aborted, isOver, stop, onError }: OpenRun): () => void {
     const key = JSON.stringify(name);
     this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1);
-    const end = (): void => {
+    let isOpen = true;
+    const leave = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
       const others = (this.#connections.get(key) ?? 1) - 1;
       if (others > 0) this.#connections.set(key, others);
       else this.#connections.delete(key);
-      if (others > 0 || isOver()) return;
+    };
+    const stopAlone = (): void => {
+      leave();
+      if (this.#connections.has(key) || isOver()) return;
       stop().catch((error: unknown) => {
         // The client left before its run was accepted.
         if (!isTurnfoldError(error, 'not_found')) onError(error);
       });
     };
-    if (aborted.aborted) end();
-    else aborted.addEventListener('abort', end, { once: true });
+    if (aborted.aborted) stopAlone();
+    else aborted.addEventListener('abort', stopAlone, { once: true });
+    return leave;
   }
 }

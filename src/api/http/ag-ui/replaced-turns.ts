@@ -5,6 +5,7 @@ import type { LogEntry } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { HttpProblem } from '../problem.ts';
+import { turnOf } from './message-names.ts';
 import type { UserText } from './run-messages.ts';
 
 /** So many of the last log entries are compared with the messages of a run. */
@@ -83,7 +84,9 @@ export async function findReplaced(
   const from = rest.length === 0 ? same - 1 : same;
   const replaced = known.slice(Math.max(0, from));
   const names = await Promise.all(replaced.map(async ({ turn }) => await readMessageId(backend, threadId, turn)));
-  if (names[0] === last.id.slice(0, ID_CHARACTERS)) return replaced;
+  // A page that was loaded again has ids that name the turn.
+  const isOld = names[0] === last.id.slice(0, ID_CHARACTERS) || turnOf(last.id) === replaced[0]?.turn;
+  if (isOld) return replaced;
   const isBehind = replaced.some(({ isOpen }) => isOpen) || names.includes(undefined);
   // Another text under a new id: the front-end edited the message, unless turns of other callers came in between.
   return rest.length > 0 && hasSeen && !isBehind ? replaced : [];
