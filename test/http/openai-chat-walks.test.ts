@@ -1,5 +1,5 @@
 /** Random chats that share their beginnings, are edited, and are sent again: each answer has the history of its request. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCompletionRequest } from '../../src/api/http/openai/chat-request.ts';
 import { createChatTurn } from '../../src/api/http/openai/chat-turn.ts';

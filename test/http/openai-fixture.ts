@@ -40,7 +40,7 @@ function decide(request: ModelRequest): ScriptedOutcome {
   return { ...answer(last?.content ?? '', request), usage };
 }
 
-function answer(text: string, { messages, tools, system, maxOutputTokens }: ModelRequest): ScriptedOutcome {
+function answer(text: string, { messages, tools, system, maxOutputTokens }: ModelRequest) {
   const [word = '', rest = ''] = text.split(/ (.*)/s);
   if (word === 'fail') throw new ModelError('fatal', 'the model is broken');
   if (word === 'use') {

@@ -4,7 +4,6 @@ import { readIfAny } from '../front-end/reads.ts';
 import { NO_TURN, writeLogItems } from '../openai/log-items.ts';
 import type { PlacedItem } from './create-request.ts';
 import { ResponseTable } from './events.ts';
-import type { RequestItem } from './request-schema.ts';
 import { type ItemName, readItemId, type TurnName } from './response-names.ts';
 import type { OutputItem } from './response-object.ts';
 
@@ -62,7 +61,7 @@ async function complete(one: PlacedItem, read: (name: ItemName) => Promise<reado
   const name = type === 'mcp_call' && typeof output !== 'string' ? readItemId(id ?? '') : undefined;
   if (name === undefined) return one;
   const item = (await read(name)).find((sent) => sent.id === id);
-  return item === undefined ? one : { ...one, item: item as RequestItem };
+  return item === undefined ? one : { ...one, item };
 }
 
 async function resolve(
@@ -78,5 +77,5 @@ async function resolve(
   if (name.conversation === continued) return [one];
   const item = (await read(name)).find((output) => output.id === given.id);
   if (item === undefined) throw fieldError('not_found', `${at}.id`, 'no item has this id, or it is no longer kept');
-  return [{ item: item as RequestItem, at }]; // the form in which the server writes items is one that it reads
+  return [{ item, at }];
 }
