@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -74,6 +76,28 @@ async function startExample(turnfold: string): Promise<{ readonly url: string; r
   }
   throw new Error('the server of the example did not start');
 }
+
+test.skipIf(!isBuilt)('the programs of the page "Use CopilotKit" compile against the installed packages', async () => {
+  const page = await readFile(join(FOLDER, '../../docs/how-to/use-copilotkit.md'), 'utf8');
+  const folder = join(FOLDER, 'dist/docs');
+  await mkdir(folder, { recursive: true });
+  const blocks = [...page.matchAll(/^```(tsx?)\n([^]*?)^```$/gm)];
+  const files = await Promise.all(
+    blocks.map(async ([, kind = 'ts', code = ''], index) => {
+      const name = `block-${index}.${kind}`;
+      await writeFile(join(folder, name), code);
+      return name;
+    }),
+  );
+  const types = { extends: '../../tsconfig.json', include: files, compilerOptions: { types: ['node', 'vite/client'] } };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(types));
+  const tsc = join(FOLDER, 'node_modules/typescript/bin/tsc');
+  const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', folder]).catch(
+    (error: { stdout: string }) => error,
+  );
+  expect(stdout).toBe('');
+  expect(files.length).toBe(3);
+});
 
 describe.skipIf(!isBuilt || chromium === undefined)(
   'CopilotKit in Chromium (npm ci and npm run build in examples/copilotkit, and an installed Chromium)',

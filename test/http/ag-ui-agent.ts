@@ -10,8 +10,8 @@ export const gates = new Map<string, PromiseWithResolvers<void>>();
 const input = z.looseObject({});
 
 /**
- * An agent for front-ends of AG-UI. The input `call x` calls the tool x, `system` answers with the system prompt,
- * `files` with the kinds of the files of the message, and `history` with all messages before.
+ * An agent for front-ends of AG-UI. The input `call x` calls the tool x. `system` answers with the system prompt,
+ * `files` with the kinds of files of the message. `history` answers with all messages before.
  */
 export function createSharingAgent(): Agent {
   return {

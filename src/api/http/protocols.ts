@@ -22,7 +22,7 @@ export interface ProtocolOptions {
   readonly agent?: string | undefined;
   /** Treatment of a chat message that is sent while calls wait for answers, as in `AiSdkOptions` (`refuse`). */
   readonly whileWaiting?: WhileWaiting | undefined;
-  /** What happens to a run of AG-UI whose client aborts its request, as in `AgUiOptions` (`cancel`). */
+  /** Treatment of a run of AG-UI whose client aborts its request, as in `AgUiOptions` (`cancel`). */
   readonly onAbort?: OnAbort | undefined;
 }
 

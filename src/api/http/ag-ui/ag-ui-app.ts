@@ -38,7 +38,7 @@ export const agUiRoutes: readonly ProtocolRoute[] = [
 ];
 
 export interface AgUiOptions extends BackendOptions {
-  /** What happens to a run whose client aborts its request (`cancel`). */
+  /** Treatment of a run whose client aborts its request (`cancel`). */
   readonly onAbort?: OnAbort | undefined;
 }
 

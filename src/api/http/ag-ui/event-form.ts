@@ -1,8 +1,8 @@
 import type { AgUiEvent } from './events.ts';
 
 /**
- * Form of the events. `@ag-ui/client` 0.0.59, which CopilotKit and assistant-ui install, has a strict schema: it ends a
- * run with an error at a field of 1.0 that it does not know. `older` has no such field.
+ * Form of the events. CopilotKit and assistant-ui install `@ag-ui/client` 0.0.59, whose schema is strict. This client
+ * ends a run with an error at a field of 1.0 that it does not know. `older` has no such field.
  */
 export type EventForm = '1.0' | 'older';
 
