@@ -95,7 +95,7 @@ test.each(CALLERS)(
       fc.asyncProperty(requests, async (all) => {
         await Promise.all(all.map(sendAsCaller));
       }),
-      { numRuns: 3, endOnFailure: true },
+      { numRuns: 5, endOnFailure: true },
     );
     const all = Object.values(document.paths).flatMap((methods) => Object.values(methods));
     expect(operations, 'every route was asked').toEqual(new Set(all.map(({ operationId }) => operationId)));

@@ -7,7 +7,9 @@ import type {
   EnqueueInput,
   TurnfoldClient,
 } from '../client/index.ts';
+import { type OperationName, operations } from '../contract/client.ts';
 import { readConversationName } from '../contract/names.ts';
+import { listArguments, type Operation } from '../contract/operation.ts';
 import { type Caller, checkUnbound } from './caller.ts';
 
 /** A conversation that a request names. A new one does not exist yet, so nothing is known about it. */
@@ -39,12 +41,18 @@ export class ConversationGuard {
     const { owner, conversation } = this.#caller;
     if (owner === undefined && conversation === undefined && this.#authorize === undefined) return client;
     this.#client = client;
-    const guarded = Object.entries(RULES).map(([name, rule]) => {
-      const method = client[name as keyof TurnfoldClient].bind(client) as Method;
-      const around: Guarded = { guard: this, caller: this.#caller, client, method };
+    const names = [...Object.keys(operations), 'plan'].filter((name) => name in client) as (keyof TurnfoldClient)[];
+    const guarded = names.map((name) => {
+      const around: Guarded = {
+        guard: this,
+        caller: this.#caller,
+        client,
+        method: client[name].bind(client) as Method,
+      };
+      const rule = ruleOf(name);
       return [name, (...input: never[]) => rule(around, ...input)];
     });
-    return Object.fromEntries(guarded) as TurnfoldClient; // `RULES` has every method
+    return Object.fromEntries(guarded) as TurnfoldClient; // every method has a row, or is `plan`
   };
 
   /** @throws access_denied if the caller may not use the conversation */
@@ -144,8 +152,8 @@ async function checkCreated(guard: ConversationGuard, { owner }: Caller, input: 
   throw fieldError('access_denied', 'owner', 'the caller may create conversations only for itself');
 }
 
-/** A rule for every method. The type lets no new method be without a rule. */
-const RULES: Readonly<Record<keyof TurnfoldClient, Rule>> = {
+/** Rules of methods whose row does not say which conversation they use. */
+const RULES: Partial<Record<keyof TurnfoldClient, Rule>> = {
   enqueueTurn: created,
   enqueueTurns: async ({ guard, caller, client }, inputs: readonly EnqueueInput[]) => {
     const answers: (EnqueueAnswer | undefined)[] = [];
@@ -162,12 +170,6 @@ const RULES: Readonly<Record<keyof TurnfoldClient, Rule>> = {
     const rest = (await client.enqueueTurns(allowed)).values();
     return answers.flatMap((answer) => answer ?? rest.next().value ?? []);
   },
-  redrive: named,
-  result: named,
-  steps: named,
-  cancel: named,
-  answer: named,
-  openTurns: named,
   waiting: async ({ guard, caller, client }, input: { after?: string; limit?: number } = {}) => {
     checkUnbound(caller, 'conversation');
     const { limit = LIMIT } = input;
@@ -188,12 +190,7 @@ const RULES: Readonly<Record<keyof TurnfoldClient, Rule>> = {
     for (const turn of all) if (allowed.length < limit && (await guard.reaches(turn))) allowed.push(turn);
     return allowed;
   },
-  stream: followed,
-  events: followed,
   append: created,
-  log: named,
-  context: named,
-  show: named,
   conversations: async ({ guard, caller, client }, input: Parameters<TurnfoldClient['conversations']>[0] = {}) => {
     checkUnbound(caller, 'conversation');
     const { owner = caller.owner, limit = LIMIT } = input;
@@ -215,28 +212,24 @@ const RULES: Readonly<Record<keyof TurnfoldClient, Rule>> = {
     checkUnbound(caller);
     return await method(...input);
   },
-  describe: named,
-  updateConversation: named,
-  createConversationToken: named,
-  erase: named,
   fork: async ({ guard, method }, from: ConversationName, to: ConversationName, ...rest) => {
     await guard.check(from);
     await guard.check(to);
     return await method(from, to, ...rest);
   },
-  versions: named,
-  diff: named,
-  restore: named,
-  rollBackTurn: named,
-  compact: named,
   plan: named,
-  proposal: named,
-  approve: named,
-  reject: named,
-  outline: named,
-  breakdown: named,
-  report: named,
 };
+
+/** The rule of any other method follows from its row. A method that names no conversation is refused. */
+function ruleOf(name: keyof TurnfoldClient): Rule {
+  const known = RULES[name];
+  if (known !== undefined) return known;
+  const operation: Operation = operations[name as OperationName];
+  if (listArguments(operation)[0] === 'conversation') return operation.answerType === undefined ? named : followed;
+  return ({ caller }) => {
+    throw fieldError('access_denied', 'authorization', `a caller of tenant ${caller.tenant} may not use ${name}`);
+  };
+}
 
 const LIMIT = 100;
 const MOST_FAILED = 10_000;
