@@ -25,12 +25,18 @@ const MOST_OVERDUE = 2;
 /** A POST request on its way. Pages repeat requests, so two may have the same body. */
 interface PostRequest {
   readonly at: number;
+  readonly url: string;
   /** Empty until the request has arrived. */
   body: string;
   fate: string;
 }
 
 const KEPT_POSTS = 500;
+
+/** A chat is named in the address of a request, or in its body. */
+function isAbout({ url, body }: PostRequest, conversation: string): boolean {
+  return url.includes(`/${conversation}/`) || body.includes(`"${conversation}"`);
+}
 
 /** A proxy in front of an HTTP server that loses, cuts, doubles and delays. */
 export class FaultyHttpProxy {
@@ -68,12 +74,12 @@ export class FaultyHttpProxy {
 
   /** Answers whether a POST request that names the conversation is on its way, perhaps for a page that has left. */
   isPending(conversation: string): boolean {
-    return [...this.#pending].some(({ body }) => body === '' || body.includes(`"${conversation}"`));
+    return [...this.#pending].some((post) => post.body === '' || isAbout(post, conversation));
   }
 
   /** Describes the last POST requests that name the conversation: when they came, their last message, and their fate. */
   describePosts(conversation: string): string[] {
-    const posts = this.#posts.filter(({ body }) => body.includes(`"${conversation}"`));
+    const posts = this.#posts.filter((post) => isAbout(post, conversation));
     return posts.map(({ at, body, fate }) => `${new Date(at).toISOString()} ${body.slice(-300)} ${fate}`);
   }
 
@@ -95,7 +101,7 @@ export class FaultyHttpProxy {
 
   async #pass(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     this.counts.requests += 1;
-    const post: PostRequest = { at: Date.now(), body: '', fate: 'read' };
+    const post: PostRequest = { at: Date.now(), url: asked.url ?? '', body: '', fate: 'read' };
     if (asked.method === 'POST') {
       this.#pending.add(post);
       this.#posts.push(post);

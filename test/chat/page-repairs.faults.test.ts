@@ -1,98 +1,92 @@
-import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Fixture, openFixture } from '../client/fixture.ts';
+import { describe, expect, test } from 'vitest';
 import { createFrontEndAgent } from '../http/front-end-agent.ts';
-import { PAGE_FOLDER, startChatServer } from './chat-server.ts';
-import { findChromium, openBrowser } from './page-browser.ts';
+import { missing, openPage, say, takePicture } from './open-page.ts';
 
-const chromium = findChromium();
+const why = missing.length === 0 ? '' : `, missing: ${missing.join(', ')}`;
+const note = `(skipped without chromium and the built page${why})`;
 
-async function openPage(): Promise<{ client: Fixture['client']; page: Page; url: string }> {
-  const fixture = await openFixture();
-  onTestFinished(() => fixture.close());
-  await fixture.startWorkers([createFrontEndAgent()]);
-  const server = await startChatServer(fixture.client, 'guide');
-  onTestFinished(async () => void (await server.close()));
-  const browser = await openBrowser(chromium ?? '');
-  onTestFinished(() => browser.close());
-  return { client: fixture.client, page: await browser.newPage(), url: server.url };
+async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate(`axe.run()`)) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
-describe.skipIf(chromium === undefined || !existsSync(PAGE_FOLDER))('repairs', () => {
-  test('the page shows an answer that was neither in its first messages nor replayed (skipped without chromium and the built page)', async () => {
-    const { client, page, url } = await openPage();
-    const asked = { conversation: 'missing', agent: 'guide', turn: 'asked.1', input: 'hi' };
-    const { turn } = await client.enqueueTurn(asked);
-    const { answer } = await client.result('missing', turn, { waitMs: 60_000 });
-    // The messages of a moment at which the turn was open. When the page asks for its stream, the turn is no longer active.
-    const messages = [{ id: 'asked', role: 'user', parts: [{ type: 'text', text: 'hi' }] }];
-    await page.route('**/v1/chat/missing', (route) => route.fulfill({ json: { id: 'missing', messages } }), {
-      times: 1,
-    });
-    await page.route('**/v1/chat/missing/stream', (route) => route.fulfill({ status: 204 }));
-    await page.goto(`${url}/#missing`);
-    await page.locator('.assistant .text').waitFor();
-    expect(await page.locator('.text').allTextContents()).toEqual(['hi', answer?.content]);
-  });
-
-  test('the page sends a question again that was lost while the page asked for a stream (skipped without chromium and the built page)', async () => {
-    const { client, page, url } = await openPage();
-    const lost = Promise.withResolvers<void>();
-    await page.route('**/v1/chat', (route) => route.abort().then(lost.resolve), { times: 1 });
-    // The answer about the stream comes after the loss, and hides it.
-    await page.route('**/v1/chat/lost/stream', async (route) => {
-      await lost.promise;
-      await page.locator('.failure').waitFor();
-      await route.fulfill({ status: 204 });
+describe.skipIf(missing.length > 0)('repairs', () => {
+  test(`the page sends a message until the server has it, and shows it once ${note}`, async () => {
+    const { client, page, url } = await openPage(createFrontEndAgent());
+    let losses = 0;
+    await page.route('**/v1/chat/lost/messages', async (route) => {
+      if (route.request().method() !== 'POST' || losses >= 3) return await route.continue();
+      losses += 1;
+      // The server has the message, and the page does not learn it.
+      if (losses === 2) await route.fetch();
+      return await route.abort();
     });
     await page.goto(`${url}/#lost`);
-    await page.locator('form input').fill('hi');
-    await page.locator('form button[type=submit]').click();
+    await say(page, 'hi');
+    await page.locator('.banner').waitFor();
+    await takePicture(page, 'reconnecting');
     await page.locator('.assistant .text').waitFor();
+    await page.locator('.banner').waitFor({ state: 'detached' });
     const log = await client.log('lost');
     expect(log.map(({ message }) => message.content)).toEqual(await page.locator('.text').allTextContents());
     expect(log).toHaveLength(2);
   });
 
-  test('the page accepts no second question before it knows whether the first has arrived (skipped without chromium and the built page)', async () => {
-    const { client, page, url } = await openPage();
-    const [asked, checked, answered] = [0, 1, 2].map(() => Promise.withResolvers<void>());
-    await page.route('**/v1/chat', async (route) => {
-      asked?.resolve();
-      await answered?.promise;
-      await route.continue();
-    });
-    // The answer about the stream comes while the question is on its way. `useChat` is then ready for the next question.
-    await page.route('**/v1/chat/twice/stream', (route) => asked?.promise.then(() => route.fulfill({ status: 204 })), {
-      times: 1,
-    });
-    await page.goto(`${url}/#twice`);
-    await page.locator('form input').fill('hi');
-    await page.route('**/v1/chat/twice', async (route) => {
-      checked?.resolve();
-      await answered?.promise;
-      await route.continue();
-    });
-    await page.locator('form button[type=submit]').click();
-    await checked?.promise;
-    expect(await page.locator('form button').allTextContents()).toEqual(['Stop']);
-    answered?.resolve();
-    await page.locator('.assistant .text').waitFor();
-    await page.locator('form button[type=submit]').waitFor();
-    expect((await client.log('twice')).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
+  test(`the page keeps a message that the server refused, and accepts another one ${note}`, async () => {
+    const { client, page, url } = await openPage(createFrontEndAgent());
+    const refusal = { status: 403, json: { status: 403, code: 'access_denied', detail: 'this key may not enqueue' } };
+    await page.route(
+      '**/v1/chat/refused/messages',
+      async (route) => await (route.request().method() === 'POST' ? route.fulfill(refusal) : route.continue()),
+    );
+    await page.goto(`${url}/#refused`);
+    await say(page, 'hi');
+    await page.locator('.queue .refused', { hasText: 'this key may not enqueue' }).waitFor();
+    await page.unroute('**/v1/chat/refused/messages');
+    await say(page, 'ho');
+    await page.locator('.assistant .text', { hasText: 'heard ho' }).waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.locator('.assistant .text', { hasText: 'heard hi' }).waitFor();
+    expect((await client.log('refused')).map(({ message }) => message.role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ]);
   });
 
-  test('the page accepts another question after the server refused a repeated question (skipped without chromium and the built page)', async () => {
-    const { page, url } = await openPage();
-    const refusal = { status: 403, json: { status: 403, code: 'access_denied', detail: 'this key may not enqueue' } };
-    await page.route('**/v1/chat', (route) => route.fulfill(refusal));
-    await page.route('**/v1/chat', (route) => route.abort(), { times: 1 });
-    await page.goto(`${url}/#refused`);
-    await page.locator('form input').fill('hi');
-    await page.locator('form button[type=submit]').click();
-    await page.locator('.failure', { hasText: 'access_denied' }).waitFor();
-    await page.locator('form button[type=submit]').waitFor();
-    expect(await page.locator('.user .text').allTextContents()).toEqual(['hi']);
+  test(`the page shows the turns of another program as they come ${note}`, async () => {
+    const { client, page, url } = await openPage(createFrontEndAgent());
+    await page.goto(`${url}/#live`);
+    await page.locator('.empty').waitFor();
+    await client.enqueueTurn({ conversation: 'live', agent: 'guide', turn: 'elsewhere', input: 'from a service' });
+    await page.locator('.user .text', { hasText: 'from a service' }).waitFor();
+    await page.locator('.assistant .text', { hasText: 'heard from a service' }).waitFor();
+  });
+
+  test(`the page loads earlier messages in pages, and has no fault that axe finds ${note}`, async () => {
+    const { client, page, url } = await openPage(createFrontEndAgent(), { viewport: { width: 390, height: 844 } });
+    const messages = Array.from({ length: 240 }, (_, nth) => [
+      { role: 'user' as const, content: `Question ${nth}` },
+      { role: 'assistant' as const, content: `Answer ${nth}. ${'Some more words. '.repeat(20)}` },
+    ]).flat();
+    for (let at = 0; at < messages.length; at += 100)
+      await client.append({ conversation: 'long', agent: 'guide', messages: messages.slice(at, at + 100) });
+    await page.goto(`${url}/#long`);
+    await page.locator('.user .text', { hasText: 'Question 239' }).waitFor();
+    expect(await page.locator('.messages > li').count()).toBe(100);
+    await takePicture(page, 'long-phone');
+    for (const count of [200, 300, 400, 480]) {
+      await page.getByRole('button', { name: 'Load earlier messages' }).click();
+      await expect.poll(() => page.locator('.messages > li').count()).toBe(count);
+    }
+    expect(await page.getByRole('button', { name: 'Load earlier messages' }).count()).toBe(0);
+    expect(await page.locator('.user .text').first().textContent()).toBe('Question 0');
+    expect(await findViolations(page)).toEqual([]);
   });
 });

@@ -59,7 +59,7 @@ export function Composer({ chat }: { readonly chat: DurableChat<UIMessage> }) {
             event.target.value = '';
           }}
         />
-        <button type="button" className="quiet" aria-label="Add files" onClick={() => picker.current?.click()}>
+        <button type="button" className="quiet" title="Add files" onClick={() => picker.current?.click()}>
           + File
         </button>
         <span className="space" />

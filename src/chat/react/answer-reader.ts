@@ -1,5 +1,5 @@
 import type { ChatMessage, DurableTransport, ReconnectOptions, SendOptions } from '../transport-types.ts';
-import type { ChatHelpers } from './durable-chat.ts';
+import type { ChatHandle } from './durable-chat.ts';
 
 /** How a stream ended. */
 export interface ReadEnd<Message> {
@@ -31,7 +31,7 @@ const NO_END = { kind: 'refused', isCompleted: false } as const;
  */
 export class AnswerReader<Message extends ChatMessage> {
   readonly #transport: DurableTransport<Message>;
-  #chat: ChatHelpers<Message> | undefined;
+  #chat: ChatHandle<Message> | undefined;
   #end: Omit<ReadEnd<Message>, 'answer'> = NO_END;
   #hasFailed = false;
 
@@ -39,7 +39,7 @@ export class AnswerReader<Message extends ChatMessage> {
     this.#transport = transport;
   }
 
-  attach(chat: ChatHelpers<Message>): void {
+  attach(chat: ChatHandle<Message>): void {
     this.#chat = chat;
   }
 
@@ -78,7 +78,7 @@ export class AnswerReader<Message extends ChatMessage> {
 
   async #read(
     messages: readonly Message[],
-    read: (chat: ChatHelpers<Message>) => Promise<void>,
+    read: (chat: ChatHandle<Message>) => Promise<void>,
   ): Promise<ReadEnd<Message>> {
     const chat = this.#chat;
     if (chat === undefined) return NO_END;

@@ -2,7 +2,6 @@ import type { ChatMessage, OpenChatTurn, PageAnswer } from '../transport-types.t
 import type { ReadEnd } from './answer-reader.ts';
 import { type ChatSession, toError } from './chat-session.ts';
 import type { DurableChat, NewMessage } from './durable-chat.ts';
-import { readFileParts } from './file-parts.ts';
 import { findCurrent } from './next-step.ts';
 import { type Outgoing, putOutgoing } from './outbox.ts';
 import { mergeEarlier, readText, writeMessage } from './shown-messages.ts';
@@ -24,7 +23,7 @@ type Actions<Message> = Pick<
   | 'clearError'
 >;
 
-/** Actions of a page on a chat. None of them throws: a refusal is the error of the message or of the chat. */
+/** Actions of a page on a chat. No action throws: a refusal is the error of the message or of the chat. */
 export class ChatActions<Message extends ChatMessage> implements Actions<Message> {
   readonly #session: ChatSession<Message>;
 
@@ -155,7 +154,13 @@ export class ChatActions<Message extends ChatMessage> implements Actions<Message
     const { turns, messages, ends } = store.state;
     const isKnown = ends.has(turn) || messages.some(({ id }) => id === message.id);
     if (isKnown || turns.some((open) => open.turn === turn)) return;
-    const added = { turn, messageId: message.id, state: 'queued', position: turns.length, text: readText(message) } as const;
+    const added = {
+      turn,
+      messageId: message.id,
+      state: 'queued',
+      position: turns.length,
+      text: readText(message),
+    } as const;
     store.set({ turns: [...turns, added] });
   }
 
@@ -214,4 +219,25 @@ export class ChatActions<Message extends ChatMessage> implements Actions<Message
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const CHUNK = 32_768;
+
+/** Reads files as parts of a message. */
+async function readFileParts(files: Iterable<Blob & { readonly name?: string }>) {
+  return await Promise.all(
+    [...files].map(async (file) => {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      const mediaType = file.type === '' ? 'application/octet-stream' : file.type;
+      const url = `data:${mediaType};base64,${writeBase64(bytes)}`;
+      return { type: 'file', mediaType, ...(file.name !== undefined && { filename: file.name }), url };
+    }),
+  );
+}
+
+/** A call with all bytes of a large file as arguments would overflow the stack. */
+function writeBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  return btoa(text);
 }

@@ -1,7 +1,7 @@
 import type { ChatMessage, DurableTransportOptions, OpenChatTurn, PageAnswer } from '../transport-types.ts';
 
 /** Part of the result of `useChat` that the hook needs. The results of AI SDK 5, 6 and 7 fit. */
-export interface ChatHelpers<Message> {
+export interface ChatHandle<Message> {
   readonly messages: readonly Message[];
   setMessages(messages: Message[] | ((messages: Message[]) => Message[])): void;
   resumeStream(): Promise<void>;
@@ -13,7 +13,7 @@ export interface DurableChatOptions<Message extends ChatMessage> extends Omit<Du
   /** Id of the chat, which is the id of its conversation. */
   readonly id: string;
   /** `useChat` of `@ai-sdk/react`, of AI SDK 5, 6 or 7. `sdkVersion` names the version (7). */
-  readonly useChat: (options: never) => ChatHelpers<Message>;
+  readonly useChat: (options: never) => ChatHandle<Message>;
   /** Further options of `useChat`, e.g. `onData` and `onToolCall`. */
   readonly chatOptions?: Readonly<Record<string, unknown>>;
   /** Number of messages that a page of the history has (100). */

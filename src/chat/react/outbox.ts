@@ -33,7 +33,8 @@ export function listHidden<Message extends ChatMessage>(
   const shown = new Set([...messages.map(({ id }) => id), ...turns.map(({ messageId }) => messageId)]);
   for (const { parts } of messages) {
     for (const part of parts) {
-      const joined = part.type === 'data-steering' && (part as { readonly data?: { readonly turn?: string } }).data?.turn;
+      const joined =
+        part.type === 'data-steering' && (part as { readonly data?: { readonly turn?: string } }).data?.turn;
       if (typeof joined === 'string') shown.add(findQuestionId(joined, turns));
     }
   }
