@@ -139,6 +139,24 @@ test('a client that aborts an AG-UI run stops its turn', async () => {
   expect(answerOf(agent)).toBe('heard go on');
 });
 
+test('an aborted AG-UI run goes on if the server keeps aborted runs', async () => {
+  const gate = Promise.withResolvers<void>();
+  gates.set('kept', gate);
+  const options = { authenticate: 'none', clientFor: () => fixture.client, agent: 'sharer' } as const;
+  const keeping = await serveApp(agUiApp({ ...options, onAbort: 'continue' }));
+  const { messages, threadId } = openThread('hold kept');
+  const agent = new HttpAgent({ url: `${keeping.url}/v1/ag-ui`, threadId, initialMessages: messages });
+  const ended = run(agent, { runId: 'r1' });
+  await expect.poll(() => answerOf(agent)).toBe('One ');
+  agent.abortRun();
+  await ended;
+  const again = run(agent, { runId: 'r1' });
+  gate.resolve();
+  await again;
+  expect(answerOf(agent)).toBe('One two.');
+  await keeping.close();
+});
+
 test('an AG-UI run that a second connection shows goes on after the first connection is aborted', async () => {
   const gate = Promise.withResolvers<void>();
   gates.set('twice', gate);
