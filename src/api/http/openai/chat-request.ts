@@ -50,8 +50,8 @@ export const chatSchema = z
   });
 
 /** Headers in which programs name the chat, or the person who chats. */
-export const CHAT_HEADERS = ['x-openwebui-chat-id', 'x-openwebui-user-id', 'x-conversation-id'] as const;
-export const RETRY_HEADER = 'x-stainless-retry-count';
+const CHAT_HEADERS = ['x-openwebui-chat-id', 'x-openwebui-user-id', 'x-conversation-id'] as const;
+const RETRY_HEADER = 'x-stainless-retry-count';
 
 const named = z.string().max(1_000).optional();
 export const chatHeaders = z.object({

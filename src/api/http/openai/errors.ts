@@ -1,6 +1,6 @@
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import type { AnswerError } from '../app-options.ts';
-import { explainError } from '../problem.ts';
+import { explainError, writeProblem } from '../problem.ts';
 
 /** Types of errors in OpenAI's APIs, by HTTP status. */
 const TYPES: Readonly<Record<number, string>> = {
@@ -9,13 +9,14 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** Writes an error as OpenAI does, whose clients read nothing else. */
+/** Writes a problem that also has the error object of OpenAI, with the statuses of OpenAI. */
 export const answerOpenAiError: AnswerError = (error, onDefect) => {
   const { problem, headers } = explainError(error, onDefect);
   const { code, detail: message, field: param = null, details } = problem;
   const status = problem.status === 422 ? 400 : problem.status;
   const body = writeErrorBody(status, { message, param, code: readReason(details) ?? code });
-  return Response.json(body, { status, headers: { ...headers, ...refuseRetry(status, headers) } });
+  const title = status === problem.status ? problem.title : 'Bad Request';
+  return writeProblem({ ...problem, ...body, status, title }, { ...headers, ...refuseRetry(status, headers) });
 };
 
 interface ErrorFields {

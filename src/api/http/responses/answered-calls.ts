@@ -78,7 +78,7 @@ async function findCaller(backend: Backend, conversation: string, call: string):
   return isCaller && entry.turn !== undefined ? await readTurn(backend, conversation, entry.turn) : undefined;
 }
 
-export async function answerCalls(backend: Backend, continued: string, content: RequestContent): Promise<ResponseName> {
+export async function answerOpenCalls(backend: Backend, continued: string, content: RequestContent): Promise<ResponseName> {
   checkEcho(content.history);
   const answered = await findAnswered(backend, continued, content);
   if (answered === undefined) {
@@ -113,7 +113,7 @@ export async function answerAsker(
   if (caller === undefined || view === undefined || view.agent !== (request.agent ?? backend.agent)) return undefined;
   if (!(await isSameRequest(backend, { caller, view, request, items }))) return undefined;
   try {
-    return await answerCalls(backend, caller.conversation, readContent(items, true));
+    return await answerOpenCalls(backend, caller.conversation, readContent(items, true));
   } catch (error) {
     // Another answer was given before, so this history is another one.
     if (isTurnfoldError(error, 'conflict') || isTurnfoldError(error, 'invalid_input')) return undefined;

@@ -125,7 +125,7 @@ function joinMessages(placed: readonly PlacedItem[]): UserInput | undefined {
   return { input, ...(parts.length > 0 && { parts }) };
 }
 
-export function isUserMessage({ type, role }: RequestItem): boolean {
+function isUserMessage({ type, role }: RequestItem): boolean {
   return type === 'message' && role === 'user';
 }
 

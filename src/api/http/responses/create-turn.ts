@@ -11,7 +11,7 @@ import { checkModel } from '../openai/models.ts';
 import {
   type AnsweredTurn,
   answerAsker,
-  answerCalls,
+  answerOpenCalls,
   checkEcho,
   enqueueFields,
   findAnswered,
@@ -50,7 +50,7 @@ export async function createTurn(
   const previous = request.previous && (await readPrevious(backend, request.previous));
   const { input } = content;
   if (input === undefined) {
-    return { ...(await answerCalls(backend, continued ?? '', content)), isNewConversation: false };
+    return { ...(await answerOpenCalls(backend, continued ?? '', content)), isNewConversation: false };
   }
   checkInput(input);
   const agent = request.agent ?? previous?.agent ?? backend.agent;

@@ -136,7 +136,7 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
 }
 
 /** Waits until the turn has settled, or waits for the caller, or the server stops. */
-export async function readResponse(
+async function readResponse(
   { client, nameOf }: Backend,
   facts: ResponseFacts,
   options: StreamOptions,
