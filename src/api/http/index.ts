@@ -35,6 +35,7 @@ export { type CompactOptions, type CompactServices, compactApp } from './compact
 export type { Connection, StreamLimits } from './event-stream.ts';
 export type { BackendOptions, FrontEndOptions } from './front-end/backend.ts';
 export type { Authorize, ConversationInQuestion } from './guarded-client.ts';
+export { createNodeListener, type NodeListener } from './node-listener.ts';
 export { openAiApp } from './openai/openai-app.ts';
 export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
 export { createProtocols, type ProtocolOptions } from './protocols.ts';
