@@ -137,6 +137,11 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   /** Gives the model a tool `recall` (default off), which searches the log and reads clipped results in full. */
   readonly recall?: boolean;
   /**
+   * Keeps the reasoning that the provider shows with the message in the log, up to 64 Ki characters (default on). It
+   * counts no tokens, and no model reads it. `false`: only readers of the stream see it.
+   */
+  readonly keepReasoning?: boolean;
+  /**
    * Returns an image or a file that messages name by `reference`: its bytes, or a URL that the provider can read.
    * Undefined if it is gone. Called for each model request. A reference comes from a caller, so check that it belongs
    * to the tenant. A thrown error suspends the turn for a retry.

@@ -72,6 +72,8 @@ export const messageSchema = z.object({
   pinned: z.boolean().optional(),
   /** In an assistant message: its turn was canceled, and the content is the streamed part. */
   stopped: z.boolean().optional(),
+  /** In an assistant message: reasoning that the provider showed. No model reads it. */
+  reasoning: z.string().optional(),
   /** Content that is not plain text, e.g. images. `content` holds the text. */
   parts: partsSchema.optional(),
   /** The provider's original item, unchanged. */
@@ -99,6 +101,15 @@ export interface Leaving {
 export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Message = z.infer<typeof messageSchema>;
 export type Role = Message['role'];
+
+/** Longest reasoning that a message keeps, in characters. Its end is left out. */
+export const MAX_REASONING_CHARACTERS = 65_536;
+
+/** Messages as models read them: a model gets its reasoning only as the provider's own items (`raw`). */
+export function withoutReasoning(messages: readonly Message[]): readonly Message[] {
+  if (messages.every(({ reasoning }) => reasoning === undefined)) return messages;
+  return messages.map(({ reasoning: _, ...message }) => message);
+}
 
 /** Size in tokens, counted by turnfold, and in UTF-8 bytes. Providers limit both. */
 export interface Weight {

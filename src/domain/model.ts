@@ -157,6 +157,8 @@ export interface ModelAnswer {
   readonly model?: string;
   /** The provider's original items, unchanged: `RawItems`. */
   readonly raw?: unknown;
+  /** Set by turnfold from `onReasoning`. */
+  readonly reasoning?: string;
 }
 
 export interface ModelCompaction {

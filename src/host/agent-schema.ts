@@ -85,6 +85,7 @@ const agentSchema = z.looseObject({
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
+  keepReasoning: z.boolean().optional(),
   onCancel: z.enum(ON_CANCEL_VALUES).optional(),
   safetyIdentifier: z
     .union(
@@ -156,7 +157,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
 /** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
-  const { safetyIdentifier, answer, accepts } = agent;
+  const { safetyIdentifier, answer, accepts, keepReasoning } = agent;
   const loadContent = agent.loadContent?.bind(agent);
   return {
     name,
@@ -172,6 +173,7 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
     ...(safetyIdentifier !== undefined && { safetyIdentifier }),
     ...(answer !== undefined && { answer }),
     ...(accepts !== undefined && { accepts }),
+    ...(keepReasoning !== undefined && { keepReasoning }),
     ...(loadContent !== undefined && { loadContent }),
   };
 }

@@ -101,8 +101,9 @@ const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'too
 
 function isMessage(value: unknown): value is Message {
   if (!isMapping(value) || !ROLES.has(value.role) || typeof value.content !== 'string') return false;
-  const { toolCalls, toolCallId, parts } = value;
+  const { toolCalls, toolCallId, parts, reasoning } = value;
   return (
+    (reasoning === undefined || typeof reasoning === 'string') &&
     (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.length > 0 && toolCalls.every(isToolCall))) &&
     (toolCallId === undefined || typeof toolCallId === 'string') &&
     (parts === undefined || Array.isArray(parts))

@@ -188,7 +188,7 @@ export class PartAssembler {
     } = message;
     const known = { text: content, calls };
     if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
-    if (role === 'assistant') this.#completeMessage(known, calls);
+    if (role === 'assistant') this.#completeMessage(known, message);
     // A reader that resumes behind such a value still gets the result, so the value has the position before it.
     if (role === 'tool') for (const part of this.#notes.takeResult(call, data, this.#step)) this.#add(part);
     this.#seq = seq;
@@ -210,10 +210,12 @@ export class PartAssembler {
     if (role === 'user') this.#add({ type: 'steering', step: this.#step, turn, seq, content });
   }
 
-  #completeMessage(known: KnownMessage, calls: NonNullable<LogEntry['message']['toolCalls']>): void {
+  #completeMessage(known: KnownMessage, { toolCalls: calls = [], reasoning: kept = '' }: LogEntry['message']): void {
     this.#delivered ??= new DeliveredMessage(undefined);
     const delivered = this.#delivered;
     const step = this.#step + 1;
+    const reasoning = delivered.takeReasoning(kept);
+    if (reasoning !== '') this.#add({ type: 'reasoning', step, piece: reasoning });
     const text = delivered.takeText(known);
     if (text !== '') this.#add({ type: 'text', step, piece: text });
     for (let at = delivered.takeComplete(known); at !== undefined; at = delivered.takeComplete(known)) {

@@ -12,7 +12,7 @@ export interface StepPart extends Part {
 }
 
 export interface PiecePart extends StepPart {
-  /** `text`: the pieces of a step make up the text of its message in the log. `reasoning`: never in the log. */
+  /** `text`: the pieces of a step make up the text of its message in the log. `reasoning`: in the log as far as the agent keeps it. */
   readonly type: 'text' | 'reasoning';
   /** Characters behind those of the last piece. */
   readonly piece: string;

@@ -1,6 +1,6 @@
 import { buildInSlices } from '../../compaction/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { Message } from '../../domain/message.ts';
+import { type Message, withoutReasoning } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
 import type { CachedPrefix } from '../../domain/summarizer.ts';
 import type { SummarizationTask } from '../../jobs/ports.ts';
@@ -44,7 +44,7 @@ export async function readPrefix(
     system,
     tools,
     ...(cache && { cache }),
-    messages: shown.map(({ message }) => message),
+    messages: withoutReasoning(shown.map(({ message }) => message)),
     version,
     tokens: overhead.tokens + shown.reduce((sum, { tokens }) => sum + tokens, 0),
     rangeTokens: sequence.tokens,

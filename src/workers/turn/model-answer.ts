@@ -192,7 +192,7 @@ function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
 
 /** @param answer as `checkAnswer` returns it, so its fields are valid */
 function adoptAnswer(
-  { content, toolCalls, raw }: ModelAnswer,
+  { content, toolCalls, raw, reasoning }: ModelAnswer,
   head: number,
 ): { readonly status: 'adopted'; readonly message: Message } | UnusableAnswer {
   const hasCalls = toolCalls.length > 0;
@@ -201,6 +201,7 @@ function adoptAnswer(
     content: hasCalls || content.trim() !== '' ? content : EMPTY_REFUSAL,
     ...(hasCalls && { toolCalls: [...toolCalls] }),
     ...(raw !== undefined && { raw }),
+    ...(reasoning !== undefined && { reasoning }),
   };
   if (!hasCalls) return { status: 'adopted', message };
   try {

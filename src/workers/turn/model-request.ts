@@ -1,6 +1,6 @@
 import type { Agent, LoadContext, SafetyIdentifier } from '../../domain/agent.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { Message } from '../../domain/message.ts';
+import { MAX_REASONING_CHARACTERS, type Message, withoutReasoning } from '../../domain/message.ts';
 import { type Model, ModelError, type ModelRequest } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { type ContentReference, readParts } from '../../domain/parts.ts';
@@ -24,6 +24,7 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
   const { version, isCompacted } = sent;
   const streamed = { seq: journal.conversation.head + 1, step: state.number };
   let stream = run.stream.open(streamed);
+  let reasoning = '';
   try {
     const result = await callModel({
       run,
@@ -31,11 +32,15 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
       request: {
         ...describeRequest(run, state, sent),
         onText: (piece) => stream.addText('text', piece),
-        onReasoning: (piece) => stream.addText('reasoning', piece),
+        onReasoning: (piece) => {
+          stream.addText('reasoning', piece);
+          if (reasoning.length < MAX_REASONING_CHARACTERS) reasoning += piece;
+        },
         onToolCall: (piece) => stream.addCall(piece),
         onPassedOver: () => {
           void stream.end();
           stream = run.stream.open(streamed);
+          reasoning = '';
         },
       },
       isCompacted,
@@ -48,7 +53,9 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
     }
     // The stream of a final answer ends before the settlement, which refuses later pieces.
     if (result.answer.toolCalls.length === 0) await stream.end();
-    return { ...result, sent };
+    const isKept = prepared.agent.keepReasoning !== false && reasoning !== '';
+    const kept = isKept && { reasoning: reasoning.slice(0, MAX_REASONING_CHARACTERS).toWellFormed() };
+    return { ...result, answer: { ...result.answer, ...kept }, sent };
   } finally {
     void stream.end();
   }
@@ -79,7 +86,7 @@ function describeRequest(
   return {
     system,
     tools,
-    messages,
+    messages: withoutReasoning(messages),
     tokens,
     version,
     ...hintProvider(run.prepared, conversation, run.turnContext),
