@@ -184,6 +184,14 @@ test('a failed answer is an error of OpenAI, which its SDK does not repeat', asy
   await expect(read()).rejects.toMatchObject({ code: 'model_failed' });
 });
 
+test('a chat that is refused for a tool stores none of its messages', async () => {
+  const before = await fixture.http.client.conversations();
+  const tools = [{ type: 'function', function: { name: 'a b', parameters: {} } }];
+  const refused = ask([user('hello'), assistant('hi'), user('more')], { user: newUser(), tools });
+  await expect(refused).rejects.toMatchObject({ status: 400, param: 'tools[0].function.name' });
+  expect(await fixture.http.client.conversations()).toEqual(before);
+});
+
 test.for([
   [{ n: 2 }, 'n'],
   [{ temperature: 0.5 }, 'temperature'],

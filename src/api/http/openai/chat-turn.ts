@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
+import { parseInput } from '../../../domain/parse.ts';
+import { enqueueSchema } from '../../contract/enqueue-input.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readContent, readMessages } from '../responses/create-request.ts';
 import { answerAsker, enqueueFields } from '../responses/answered-calls.ts';
@@ -27,14 +29,16 @@ export async function createChatTurn(backend: Backend, request: CompletionReques
   const chat = compareItems([...items, ...(last.length > 0 ? last : [asItem(input.input)])]);
   const { scope, isRepeat: takesAsked, key } = request;
   const turn = key ?? `t_${hashMessages(chat, scope)}`;
+  const fields = { ...enqueueFields(backend, request), agent, turn, ...input };
+  // Refuses what the turn may not have before anything is stored.
+  parseInput(enqueueSchema, { ...fields, conversation: nameChat('new') });
   for (let tried = 1; ; tried += 1) {
     const found = (await findChat(backend, { agent, history, chat, scope }, { turn, takesAsked })) ?? beginApart();
     const { conversation, isAsked } = found;
     if (isAsked) return { conversation, turn };
     try {
       await addMissing(backend, { found, request, agent, turn, history });
-      const fields = enqueueFields(backend, request);
-      await backend.client.enqueueTurn({ ...fields, conversation, agent, turn, ...input });
+      await backend.client.enqueueTurn({ ...fields, conversation });
       return { conversation, turn };
     } catch (error) {
       const isTaken = isTurnfoldError(error, 'conversation_busy') || isTurnfoldError(error, 'conflict');

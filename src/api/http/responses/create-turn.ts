@@ -3,7 +3,9 @@ import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
 import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import { isSettled } from '../../../domain/turn.ts';
+import { parseInput } from '../../../domain/parse.ts';
 import type { EnqueueInput, TurnView } from '../../client/index.ts';
+import { enqueueSchema } from '../../contract/enqueue-input.ts';
 import { checkContents, checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readTurn } from '../front-end/reads.ts';
@@ -61,6 +63,8 @@ export async function createTurn(
   const conversation =
     previous === undefined ? (continued ?? nameConversationOf(key)) : await continueResponse(backend, previous, key);
   const turn = { ...enqueueFields(backend, request), conversation, agent, turn: key, ...input };
+  // Refuses what the turn may not have before anything is stored.
+  parseInput(enqueueSchema, turn);
   await storeAdded(backend, added, turn);
   await backend.client.enqueueTurn(turn);
   return { conversation, turn: key, isNewConversation: continued === undefined };
