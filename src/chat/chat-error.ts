@@ -42,6 +42,6 @@ export async function readRefusal(response: Response): Promise<ChatError> {
 const PASSING = new Set([408, 429, 502, 503, 504]);
 
 /** A full mailbox stays full until turns have ended, so the page shows it. */
-export function isPassing({ status, code }: ChatError): boolean {
+export function mayPass({ status, code }: ChatError): boolean {
   return PASSING.has(status) && code !== 'mailbox_full';
 }

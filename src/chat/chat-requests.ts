@@ -1,4 +1,4 @@
-import { ChatError, isPassing, readRefusal } from './chat-error.ts';
+import { ChatError, mayPass, readRefusal } from './chat-error.ts';
 import type { DurableTransportOptions, RequestExtras } from './transport-types.ts';
 import { listenForWakeUps } from './wake-ups.ts';
 
@@ -57,7 +57,7 @@ export class ChatRequests {
       if (response.ok) return { status: 'answered', value: await read(response) };
       const refusal = await readRefusal(response);
       if (response.status === 500) return { status: 'lost', defect: refusal };
-      if (!isPassing(refusal)) throw refusal;
+      if (!mayPass(refusal)) throw refusal;
     } catch (error) {
       call.signal?.throwIfAborted();
       if (error instanceof ChatError) throw error;

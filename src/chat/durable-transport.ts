@@ -5,19 +5,19 @@ import type {
   AcceptOptions,
   AnswerCallsOptions,
   ChatHistory,
-  ChatMessage,
   ChatNews,
   DurableTransport,
   DurableTransportOptions,
-  FollowOptions,
+  FollowChatOptions,
   LoadOptions,
   ReconnectOptions,
   SendOptions,
   StopOptions,
+  TransportMessage,
 } from './transport-types.ts';
 
 /** Creates a transport for `useChat`. One transport serves any number of chats. */
-export function createDurableTransport<Message extends ChatMessage = ChatMessage>(
+export function createDurableTransport<Message extends TransportMessage = TransportMessage>(
   options: DurableTransportOptions = {},
 ): DurableTransport<Message> {
   return new Transport<Message>(options);
@@ -25,7 +25,7 @@ export function createDurableTransport<Message extends ChatMessage = ChatMessage
 
 type CallAfter = (position: string | undefined) => ChatCall;
 
-class Transport<Message extends ChatMessage> implements DurableTransport<Message> {
+class Transport<Message extends TransportMessage> implements DurableTransport<Message> {
   readonly resumeStreamIsReplay = true;
   readonly #requests: ChatRequests;
   /** Last answer to each user message, by chat and message. */
@@ -81,7 +81,7 @@ class Transport<Message extends ChatMessage> implements DurableTransport<Message
     return await this.#requests.send<{ readonly turn: string; readonly state: string }>({ ...call, signal });
   }
 
-  async *follow({ chatId, after, signal }: FollowOptions): AsyncGenerator<ChatNews, void, void> {
+  async *follow({ chatId, after, signal }: FollowChatOptions): AsyncGenerator<ChatNews, void, void> {
     const left = new AbortController();
     const path = `${pathOf(chatId)}/live`;
     const callAfter: CallAfter = (position) => ({ method: 'GET', path, query: { after: position } });
@@ -148,7 +148,7 @@ class Transport<Message extends ChatMessage> implements DurableTransport<Message
     return this.#answers.get(key);
   }
 
-  #noteAnswers(chatId: string, messages: readonly ChatMessage[]): void {
+  #noteAnswers(chatId: string, messages: readonly TransportMessage[]): void {
     for (const { id, role } of messages) if (role === 'assistant') this.#noteAnswer(chatId, id);
   }
 

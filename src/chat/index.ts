@@ -5,11 +5,10 @@ export type {
   AcceptOptions,
   AnswerCallsOptions,
   ChatHistory,
-  ChatMessage,
   ChatNews,
   DurableTransport,
   DurableTransportOptions,
-  FollowOptions,
+  FollowChatOptions,
   LoadOptions,
   OpenChatTurn,
   PageAnswer,
@@ -18,4 +17,5 @@ export type {
   SendOptions,
   ShownWaitingCall,
   StopOptions,
+  TransportMessage,
 } from './transport-types.ts';

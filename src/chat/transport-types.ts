@@ -1,5 +1,5 @@
 /** A message as `useChat` holds it. Messages of the AI SDK 5, 6 and 7 fit, without a dependency on the package. */
-export interface ChatMessage {
+export interface TransportMessage {
   readonly id: string;
   readonly role: 'system' | 'user' | 'assistant';
   readonly parts: readonly { readonly type: string }[];
@@ -23,7 +23,7 @@ export interface SendOptions extends RequestExtras {
   readonly chatId: string;
   /** Message that is edited, answered or regenerated. Undefined for a new message. */
   readonly messageId: string | undefined;
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly TransportMessage[];
   /** Ends the stream in the page. The turn goes on: `stopTurn` cancels it. */
   readonly abortSignal: AbortSignal | undefined;
 }
@@ -131,7 +131,7 @@ export interface LoadOptions {
 export interface AcceptOptions {
   readonly chatId: string;
   /** The user's message. A message with this id that was accepted before begins no second turn. */
-  readonly message: ChatMessage;
+  readonly message: TransportMessage;
   /** `steer`: the message goes into the running turn before its next model call. `enqueue` (default): it waits. */
   readonly onBusy?: 'enqueue' | 'steer';
   readonly signal?: AbortSignal | undefined;
@@ -151,7 +151,7 @@ export interface StopOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface FollowOptions {
+export interface FollowChatOptions {
   readonly chatId: string;
   /** `after` of the loaded messages. Absent: events from now on. */
   readonly after?: string | undefined;
@@ -162,7 +162,7 @@ export interface FollowOptions {
  * A `ChatTransport` of the AI SDK. A stream never breaks: the transport connects again, and goes on behind the last chunk
  * that the page has. Requests are repeated until the server answers, each with the id of its message.
  */
-export interface DurableTransport<Message extends ChatMessage = ChatMessage> {
+export interface DurableTransport<Message extends TransportMessage = TransportMessage> {
   /** `reconnectToStream` streams an answer from its start. */
   readonly resumeStreamIsReplay: true;
   /** False while a request or a stream has no connection. */
@@ -187,7 +187,7 @@ export interface DurableTransport<Message extends ChatMessage = ChatMessage> {
   /** Cancels the turn of a message. Its text so far stays. @throws ChatError, the signal's reason */
   stopTurn(options: StopOptions): Promise<{ readonly turn: string; readonly state: string }>;
   /** Follows a chat until the signal aborts. Connects again by itself. @throws ChatError, the signal's reason */
-  follow(options: FollowOptions): AsyncIterable<ChatNews>;
+  follow(options: FollowChatOptions): AsyncIterable<ChatNews>;
   /** Ends all streams of this transport. It can be used again. */
   close(): void;
 }

@@ -4,12 +4,12 @@ import { findNextStep } from '../../src/chat/react/next-step.ts';
 import { noteListed } from '../../src/chat/react/outbox.ts';
 import { SessionStore } from '../../src/chat/react/session-state.ts';
 import { mergeEarlier, mergeNewest, putAnswer, showLive, writeMessage } from '../../src/chat/react/shown-messages.ts';
-import type { ChatMessage, OpenChatTurn } from '../../src/chat/transport-types.ts';
+import type { OpenChatTurn, TransportMessage } from '../../src/chat/transport-types.ts';
 
-function ask(id: string): ChatMessage {
+function ask(id: string): TransportMessage {
   return writeMessage(id, `question ${id}`);
 }
-function say(id: string, text = 'answer'): ChatMessage {
+function say(id: string, text = 'answer'): TransportMessage {
   return { id, role: 'assistant', parts: [{ type: 'text', text } as { type: string }] };
 }
 function open(messageId: string, change: Partial<OpenChatTurn> = {}): OpenChatTurn {
@@ -84,9 +84,9 @@ describe('the messages of a page', () => {
   });
 });
 
-describe('what a page shows', () => {
-  function describeWith(change: Parameters<SessionStore<ChatMessage>['set']>[0]) {
-    const store = new SessionStore<ChatMessage>();
+describe('the view of a page', () => {
+  function describeWith(change: Parameters<SessionStore<TransportMessage>['set']>[0]) {
+    const store = new SessionStore<TransportMessage>();
     store.set({ phase: 'open', ...change });
     return describeChat(store.state, undefined);
   }

@@ -135,5 +135,5 @@ test('a page follows turns that begin and end elsewhere', async () => {
   await expect.poll(() => seen.filter((news) => news === 'turn_settled')).toHaveLength(2);
   await expect.poll(() => seen).toContain('');
   left.abort();
-  await expect(following).rejects.toThrow();
+  await expect(following).rejects.toThrow('aborted');
 });

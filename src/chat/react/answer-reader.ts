@@ -1,4 +1,4 @@
-import type { ChatMessage, DurableTransport, ReconnectOptions, SendOptions } from '../transport-types.ts';
+import type { DurableTransport, ReconnectOptions, SendOptions, TransportMessage } from '../transport-types.ts';
 import type { ChatHandle } from './durable-chat.ts';
 
 /** How a stream ended. */
@@ -29,7 +29,7 @@ const NO_END = { kind: 'refused', isCompleted: false } as const;
  * Reads one answer at a time with `useChat`, which holds only the question and its answer. So a stream of any version of
  * the AI SDK begins with an empty answer, and cannot double a text.
  */
-export class AnswerReader<Message extends ChatMessage> {
+export class AnswerReader<Message extends TransportMessage> {
   readonly #transport: DurableTransport<Message>;
   #chat: ChatHandle<Message> | undefined;
   #end: Omit<ReadEnd<Message>, 'answer'> = NO_END;

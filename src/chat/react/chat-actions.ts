@@ -1,4 +1,4 @@
-import type { ChatMessage, OpenChatTurn, PageAnswer } from '../transport-types.ts';
+import type { OpenChatTurn, PageAnswer, TransportMessage } from '../transport-types.ts';
 import type { ReadEnd } from './answer-reader.ts';
 import { type ChatSession, toError } from './chat-session.ts';
 import type { DurableChat, NewMessage } from './durable-chat.ts';
@@ -6,7 +6,7 @@ import { findCurrent } from './next-step.ts';
 import { type Outgoing, putOutgoing } from './outbox.ts';
 import { mergeEarlier, readText, writeMessage } from './shown-messages.ts';
 
-type Actions<Message> = Pick<
+export type Actions<Message> = Pick<
   DurableChat<Message>,
   | 'send'
   | 'resend'
@@ -24,7 +24,14 @@ type Actions<Message> = Pick<
 >;
 
 /** Actions of a page on a chat. No action throws: a refusal is the error of the message or of the chat. */
-export class ChatActions<Message extends ChatMessage> implements Actions<Message> {
+export function createActions<Message extends TransportMessage>(session: ChatSession<Message>): Actions<Message> {
+  const actions = new ChatActions(session);
+  const { send, resend, discard, remove, steer, stop, retry, edit } = actions;
+  const { decide, answer, loadEarlier, reload, clearError } = actions;
+  return { send, resend, discard, remove, steer, stop, retry, edit, decide, answer, loadEarlier, reload, clearError };
+}
+
+class ChatActions<Message extends TransportMessage> implements Actions<Message> {
   readonly #session: ChatSession<Message>;
 
   constructor(session: ChatSession<Message>) {

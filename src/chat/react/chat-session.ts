@@ -1,11 +1,11 @@
 import { ChatError } from '../chat-error.ts';
 import { createDurableTransport } from '../durable-transport.ts';
 import type {
-  ChatMessage,
   ChatNews,
   DurableTransport,
   DurableTransportOptions,
   OpenChatTurn,
+  TransportMessage,
 } from '../transport-types.ts';
 import { AnswerReader, type ReadEnd } from './answer-reader.ts';
 import { followVisible } from './follow-visible.ts';
@@ -18,7 +18,7 @@ import { findQuestionId, mergeNewest, putAnswer, putQuestion, writeMessage } fro
 const AGAIN_MS = 500;
 
 /** A chat in a page: loads its messages, reads one answer after the other, and follows what other pages do. */
-export class ChatSession<Message extends ChatMessage> {
+export class ChatSession<Message extends TransportMessage> {
   readonly id: string;
   readonly store = new SessionStore<Message>();
   readonly transport: DurableTransport<Message>;

@@ -1,4 +1,4 @@
-import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import type { OpenChatTurn, TransportMessage } from '../transport-types.ts';
 import type { DurableChat, QueuedMessage } from './durable-chat.ts';
 import { findCurrent, isWaitingForAnswers } from './next-step.ts';
 import { listHidden, type Outgoing } from './outbox.ts';
@@ -11,7 +11,7 @@ type ChatView<Message> = Pick<
 >;
 
 /** Describes what a page shows. @param live last message of the stream that the page reads */
-export function describeChat<Message extends ChatMessage>(
+export function describeChat<Message extends TransportMessage>(
   state: SessionState<Message>,
   live: Message | undefined,
 ): ChatView<Message> {
@@ -45,7 +45,7 @@ interface Front<Message> {
 }
 
 /** The message that is answered next stands with the messages, also before a worker has begun its turn. */
-function addFront<Message extends ChatMessage>(
+function addFront<Message extends TransportMessage>(
   shown: readonly Message[],
   { current, outbox, unseen }: Front<Message>,
 ): { readonly messages: readonly Message[]; readonly front: Outgoing<Message> | undefined } {
@@ -60,7 +60,7 @@ function addFront<Message extends ChatMessage>(
   return { messages: putQuestion(shown, sent ?? writeMessage<Message>(messageId, text)), front: undefined };
 }
 
-function describeStatus<Message extends ChatMessage>(
+function describeStatus<Message extends TransportMessage>(
   { phase, streaming }: SessionState<Message>,
   current: OpenChatTurn | undefined,
   { hasFront, hasBegun }: { readonly hasFront: boolean; readonly hasBegun: boolean },
@@ -77,7 +77,7 @@ function describeStatus<Message extends ChatMessage>(
 function listQueued(
   turns: readonly OpenChatTurn[],
   current: OpenChatTurn | undefined,
-  shown: readonly ChatMessage[],
+  shown: readonly TransportMessage[],
 ): QueuedMessage[] {
   return turns
     .filter((turn) => turn !== current || turn.state === 'scheduled')
@@ -88,7 +88,7 @@ function listQueued(
     });
 }
 
-function listUnseen<Message extends ChatMessage>(
+function listUnseen<Message extends TransportMessage>(
   unseen: readonly Outgoing<Message>[],
   front: Outgoing<Message> | undefined,
   position: number,
@@ -108,8 +108,8 @@ function listUnseen<Message extends ChatMessage>(
 /** A decision of this page is shown at once, before the server lists it. */
 function describeWait(
   current: OpenChatTurn | undefined,
-  decided: SessionState<ChatMessage>['decided'],
-): DurableChat<ChatMessage>['waiting'] {
+  decided: SessionState<TransportMessage>['decided'],
+): DurableChat<TransportMessage>['waiting'] {
   if (current?.waiting === undefined) return undefined;
   const { turn, messageId, waiting } = current;
   const calls = waiting.calls.map((call) => {

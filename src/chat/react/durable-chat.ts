@@ -1,4 +1,4 @@
-import type { ChatMessage, DurableTransportOptions, OpenChatTurn, PageAnswer } from '../transport-types.ts';
+import type { DurableTransportOptions, OpenChatTurn, PageAnswer, TransportMessage } from '../transport-types.ts';
 
 /** Part of the result of `useChat` that the hook needs. The results of AI SDK 5, 6 and 7 fit. */
 export interface ChatHandle<Message> {
@@ -9,7 +9,8 @@ export interface ChatHandle<Message> {
   sendMessage(message: never): Promise<void>;
 }
 
-export interface DurableChatOptions<Message extends ChatMessage> extends Omit<DurableTransportOptions, 'onConnection'> {
+export interface DurableChatOptions<Message extends TransportMessage>
+  extends Omit<DurableTransportOptions, 'onConnection'> {
   /** Id of the chat, which is the id of its conversation. */
   readonly id: string;
   /** `useChat` of `@ai-sdk/react`, of AI SDK 5, 6 or 7. `sdkVersion` names the version (7). */

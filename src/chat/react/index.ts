@@ -1,7 +1,7 @@
 /** `turnfold/chat/react`: the hook of chat pages. It needs React 18 or later, and the `useChat` that a page passes in. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { ChatMessage, DurableTransportOptions } from '../transport-types.ts';
-import { ChatActions } from './chat-actions.ts';
+import type { DurableTransportOptions, TransportMessage } from '../transport-types.ts';
+import { type Actions, createActions } from './chat-actions.ts';
 import { ChatSession } from './chat-session.ts';
 import { describeChat } from './chat-view.ts';
 import type { DurableChat, DurableChatOptions } from './durable-chat.ts';
@@ -23,7 +23,7 @@ const PAGE_SIZE = 100;
  * A chat that survives reloads, cuts and restarts: its messages, the queue, open calls and what other pages do. It reads
  * streams with the `useChat` that it is given.
  */
-export function useDurableChat<Message extends ChatMessage>(
+export function useDurableChat<Message extends TransportMessage>(
   options: DurableChatOptions<Message>,
 ): DurableChat<Message> {
   const { id, useChat, chatOptions } = options;
@@ -55,12 +55,12 @@ export function useDurableChat<Message extends ChatMessage>(
   return { id, ...view, ...actions };
 }
 
-interface OpenedChat<Message extends ChatMessage> {
+interface OpenedChat<Message extends TransportMessage> {
   readonly session: ChatSession<Message>;
-  readonly actions: ChatActions<Message>;
+  readonly actions: Actions<Message>;
 }
 
-function openChat<Message extends ChatMessage>(
+function openChat<Message extends TransportMessage>(
   { id, pageSize = PAGE_SIZE, ...options }: DurableChatOptions<Message>,
   latest: { readonly current: DurableTransportOptions },
 ): OpenedChat<Message> {
@@ -69,5 +69,5 @@ function openChat<Message extends ChatMessage>(
     return (typeof given === 'function' ? await given() : given) ?? {};
   };
   const session = new ChatSession<Message>(id, { ...options, headers }, pageSize);
-  return { session, actions: new ChatActions(session) };
+  return { session, actions: createActions(session) };
 }

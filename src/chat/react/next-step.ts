@@ -1,4 +1,4 @@
-import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import type { OpenChatTurn, TransportMessage } from '../transport-types.ts';
 import { findAnswerOf } from './shown-messages.ts';
 
 /**
@@ -13,7 +13,7 @@ export interface StreamEnd {
 export interface ChatFacts {
   /** The page may lack messages. */
   readonly isStale: boolean;
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly TransportMessage[];
   /** Open turns as the page knows them, oldest first. */
   readonly turns: readonly OpenChatTurn[];
   readonly ends: ReadonlyMap<string, StreamEnd>;

@@ -1,4 +1,4 @@
-import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import type { OpenChatTurn, TransportMessage } from '../transport-types.ts';
 import { findQuestionId } from './shown-messages.ts';
 
 /** A message that the page has sent. It stays here until the chat shows it elsewhere, or the server has refused it. */
@@ -15,7 +15,7 @@ export interface Outgoing<Message> {
 export type Outbox<Message> = readonly Outgoing<Message>[];
 
 /** Adds a message, or replaces its entry. */
-export function putOutgoing<Message extends ChatMessage>(
+export function putOutgoing<Message extends TransportMessage>(
   outbox: Outbox<Message>,
   entry: Outgoing<Message>,
 ): Outbox<Message> {
@@ -24,7 +24,7 @@ export function putOutgoing<Message extends ChatMessage>(
 }
 
 /** Leaves out what the chat shows: as a message, as an open turn, or inside the answer that it has joined. */
-export function listHidden<Message extends ChatMessage>(
+export function listHidden<Message extends TransportMessage>(
   outbox: Outbox<Message>,
   messages: readonly Message[],
   turns: readonly OpenChatTurn[],
@@ -44,7 +44,7 @@ export function listHidden<Message extends ChatMessage>(
 }
 
 /** Notes which messages a list of the server has. */
-export function noteListed<Message extends ChatMessage>(
+export function noteListed<Message extends TransportMessage>(
   outbox: Outbox<Message>,
   turns: readonly OpenChatTurn[],
 ): Outbox<Message> {

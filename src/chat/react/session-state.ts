@@ -1,8 +1,8 @@
-import type { ChatMessage, OpenChatTurn, ShownWaitingCall } from '../transport-types.ts';
+import type { OpenChatTurn, ShownWaitingCall, TransportMessage } from '../transport-types.ts';
 import type { StreamEnd } from './next-step.ts';
 import type { Outbox } from './outbox.ts';
 
-export interface SessionState<Message extends ChatMessage> {
+export interface SessionState<Message extends TransportMessage> {
   readonly phase: 'loading' | 'unavailable' | 'open';
   /** Messages so far, without the answer that arrives. */
   readonly messages: readonly Message[];
@@ -35,7 +35,7 @@ const EMPTY: SessionState<never> = {
 };
 
 /** State of a chat that a page subscribes to. Each change gives a new object. */
-export class SessionStore<Message extends ChatMessage> {
+export class SessionStore<Message extends TransportMessage> {
   readonly #listeners = new Set<() => void>();
   #state: SessionState<Message> = EMPTY;
 

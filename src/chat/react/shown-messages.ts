@@ -1,4 +1,4 @@
-import type { ChatMessage, OpenChatTurn } from '../transport-types.ts';
+import type { OpenChatTurn, TransportMessage } from '../transport-types.ts';
 
 /** Finds the user's message that a turn answers. The id of an answer is the message's id and the number of the attempt. */
 export function findQuestionId(turn: string, turns: readonly Pick<OpenChatTurn, 'turn' | 'messageId'>[]): string {
@@ -7,7 +7,7 @@ export function findQuestionId(turn: string, turns: readonly Pick<OpenChatTurn, 
 }
 
 /** Answers of a question stand directly behind it. */
-export function findAnswerOf<Message extends ChatMessage>(
+export function findAnswerOf<Message extends TransportMessage>(
   messages: readonly Message[],
   question: string,
 ): Message | undefined {
@@ -17,7 +17,7 @@ export function findAnswerOf<Message extends ChatMessage>(
 }
 
 /** Puts an answer behind its question, in place of an earlier copy or attempt. Without the question, it comes last. */
-export function putAnswer<Message extends ChatMessage>(
+export function putAnswer<Message extends TransportMessage>(
   messages: readonly Message[],
   answer: Message,
   question: string,
@@ -30,7 +30,10 @@ export function putAnswer<Message extends ChatMessage>(
   return messages.toSpliced(at + 1, hasAttempt ? 1 : 0, answer);
 }
 
-export function putQuestion<Message extends ChatMessage>(messages: readonly Message[], question: Message): Message[] {
+export function putQuestion<Message extends TransportMessage>(
+  messages: readonly Message[],
+  question: Message,
+): Message[] {
   const known = messages.findIndex(({ id }) => id === question.id);
   return known === -1 ? [...messages, question] : messages.with(known, question);
 }
@@ -44,7 +47,7 @@ export interface LoadedPage<Message> {
  * Takes the newest page of the history. Messages before the page stay. The page has no answers of open turns, so the shown
  * ones stay, too.
  */
-export function mergeNewest<Message extends ChatMessage>(
+export function mergeNewest<Message extends TransportMessage>(
   shown: LoadedPage<Message>,
   page: LoadedPage<Message>,
   turns: readonly OpenChatTurn[],
@@ -63,7 +66,7 @@ export function mergeNewest<Message extends ChatMessage>(
 }
 
 /** Puts an earlier page in front. */
-export function mergeEarlier<Message extends ChatMessage>(
+export function mergeEarlier<Message extends TransportMessage>(
   shown: LoadedPage<Message>,
   page: LoadedPage<Message>,
 ): LoadedPage<Message> {
@@ -76,7 +79,7 @@ export function mergeEarlier<Message extends ChatMessage>(
  * Shows the answer that arrives. A stream that begins again sends the answer from its start. Until the stream has as much
  * as the page had before, the page goes on to show that, and nothing flickers.
  */
-export function showLive<Message extends ChatMessage>(
+export function showLive<Message extends TransportMessage>(
   messages: readonly Message[],
   live: Message | undefined,
   question: string,
@@ -87,23 +90,24 @@ export function showLive<Message extends ChatMessage>(
   return putAnswer(messages, live, question);
 }
 
-function isShorter(live: ChatMessage, held: ChatMessage): boolean {
+function isShorter(live: TransportMessage, held: TransportMessage): boolean {
   return live.parts.length < held.parts.length || countCharacters(live) < countCharacters(held);
 }
 
-function countCharacters({ parts }: ChatMessage): number {
+function countCharacters({ parts }: TransportMessage): number {
   return parts.reduce((sum, part) => sum + ((part as { readonly text?: string }).text ?? '').length, 0);
 }
 
 /** Text of a message, without its files. */
-export function readText({ parts }: ChatMessage): string {
+export function readText({ parts }: TransportMessage): string {
   return parts
     .flatMap((part) => (part.type === 'text' ? [(part as { readonly text?: string }).text ?? ''] : []))
     .join('\n');
 }
 
-/** Writes a user's message. */
-export function writeMessage<Message extends ChatMessage>(
+/** Writes a user's message. A page names the type of its own messages. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export function writeMessage<Message extends TransportMessage>(
   id: string,
   text: string,
   files: readonly { readonly type: string }[] = [],

@@ -9,7 +9,8 @@ export function createCutFetch(
   onMoment: OnMoment,
 ): typeof fetch {
   return async (target, init) => {
-    const request = new Request(new URL(String(target), 'http://127.0.0.1'), init);
+    const path = target instanceof Request ? target.url : target.toString();
+    const request = new Request(new URL(path, 'http://127.0.0.1'), init);
     request.headers.set('host', '127.0.0.1');
     if (!isStream(request)) return await serve(request);
     if (onMoment('request') === 'cut') throw new TypeError('the request was lost');

@@ -3,13 +3,13 @@ import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readTurn } from '../front-end/reads.ts';
-import { messageSchema, readUserInput } from './chat-request.ts';
+import { pageMessageSchema, readUserInput } from './chat-request.ts';
 import { beginTurn, nameTurn } from './turn-names.ts';
 import { meetWait, type WhileWaiting } from './while-waiting.ts';
 
 export const messageRequestSchema = z
   .strictObject({
-    message: messageSchema.describe("The user's message. Its id makes the request repeatable."),
+    message: pageMessageSchema.describe("The user's message. Its id makes the request repeatable."),
     onBusy: z
       .enum(['enqueue', 'steer'])
       .default('enqueue')

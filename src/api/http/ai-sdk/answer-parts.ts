@@ -7,7 +7,7 @@ import { addData, showOutput } from './note-chunks.ts';
 
 export type UiPart = { readonly type: string } & Record<string, unknown>;
 
-type LoggedMessage = LogEntry['message'] & { readonly reasoning?: string };
+type LoggedMessage = LogEntry['message'] & { readonly reasoning?: string | undefined };
 
 export interface AnswerFacts {
   /** All versions of the conversation. */
@@ -17,7 +17,7 @@ export interface AnswerFacts {
 }
 
 /** Collects the parts of an answer from its log entries, as a page has them behind the stream of the answer. */
-export class AnswerParts {
+export class ShownAnswer {
   readonly #parts: UiPart[] = [];
   readonly #versions: readonly Version[];
   readonly #sdkVersion: SdkVersion;
@@ -75,7 +75,7 @@ export class AnswerParts {
     const part = this.#parts.find((candidate) => candidate['toolCallId'] === toolCallId);
     if (part === undefined) return;
     for (const value of data) this.#replace(addData({ call: toolCallId, ...value }));
-    if (decision !== undefined) this.#addDecision(part, toolCallId, decision as RecordedDecision);
+    if (decision !== undefined) this.#addDecision(part, toolCallId, decision);
     if (isError !== true) Object.assign(part, { state: 'output-available', output: showOutput({ content, parts }) });
     else if (decision?.approved === false && this.#sdkVersion >= 6) Object.assign(part, { state: 'output-denied' });
     else Object.assign(part, { state: 'output-error', errorText: content });

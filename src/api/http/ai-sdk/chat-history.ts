@@ -6,7 +6,7 @@ import type { SeqRange } from '../../../domain/version.ts';
 import type { OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { openLog, readIfAny, readTurn } from '../front-end/reads.ts';
-import { type AnswerFacts, AnswerParts, type UiPart } from './answer-parts.ts';
+import { type AnswerFacts, ShownAnswer, type UiPart } from './answer-parts.ts';
 import { type AnswerMetadata, describeAnswer, type SdkVersion } from './chunks.ts';
 import { nameUserMessage } from './open-chat-turns.ts';
 
@@ -118,7 +118,7 @@ export async function* listShown(
     } else {
       yield* await closeAnswer(facts, answer);
       yield* await showAsked(facts, asked, turn);
-      answer = { seq, turn, parts: new AnswerParts(asked.at(-1)?.seq ?? seq - 1, facts) };
+      answer = { seq, turn, parts: new ShownAnswer(asked.at(-1)?.seq ?? seq - 1, facts) };
     }
     asked = [];
     answer.parts.addEntry(entry);
@@ -130,7 +130,7 @@ export async function* listShown(
 interface OpenAnswer {
   readonly seq: number;
   readonly turn: string | undefined;
-  readonly parts: AnswerParts;
+  readonly parts: ShownAnswer;
 }
 
 async function closeAnswer({ open, viewOf }: HistoryFacts, answer: OpenAnswer | undefined): Promise<ShownMessage[]> {

@@ -35,13 +35,13 @@ const partSchema = z.looseObject({
     .optional(),
 });
 
-export const messageSchema = z.looseObject({
+export const pageMessageSchema = z.looseObject({
   id: idSchema,
   role: z.enum(['system', 'user', 'assistant']),
   parts: boundedList(partSchema, MAX_PARTS),
 });
 
-const { $schema: _dialect, ...describedMessage } = z.toJSONSchema(messageSchema, { io: 'input' });
+const { $schema: _dialect, ...describedMessage } = z.toJSONSchema(pageMessageSchema, { io: 'input' });
 
 /** Messages are validated when they are read. The list only documents them. */
 const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
@@ -76,7 +76,7 @@ export const chatRequestSchema = z
   .meta({ id: 'ChatRequest', examples: EXAMPLES });
 
 type Part = z.output<typeof partSchema>;
-export type PageMessage = z.output<typeof messageSchema>;
+export type PageMessage = z.output<typeof pageMessageSchema>;
 
 export interface ChatRequest {
   readonly id: string;
@@ -101,7 +101,7 @@ export function readChatRequest(body: unknown): ChatRequest {
     throw fieldError('invalid_input', 'messageId', 'no message of `messages` has this id');
   }
   const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
-  const read = (at: number): PageMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
+  const read = (at: number): PageMessage => parseInput(pageMessageSchema, messages[at], `messages[${at}]`);
   // Editing or regenerating a message removes everything behind it.
   const isReplaced = trigger === 'regenerate-message' || readField(messages[index], 'role') === 'user';
   const shown = isReplaced ? messages.slice(0, index) : messages;
@@ -121,7 +121,7 @@ function readOthers(messages: readonly unknown[], index: number): PageMessage[] 
   const before = isAnswer ? messages : messages.slice(0, index);
   const last = before.findLastIndex((message) => readField(message, 'role') !== 'user');
   return before.slice(last + 1).flatMap((message) => {
-    const { data } = messageSchema.safeParse(message);
+    const { data } = pageMessageSchema.safeParse(message);
     return data !== undefined && explainUnreadable(data) === undefined && !isTooLarge(data) ? [data] : [];
   });
 }

@@ -6,7 +6,7 @@ import type { ChatRequest } from './chat-request.ts';
 import { answerWait } from './chat-turns.ts';
 import { writeChunkPosition } from './chunk-position.ts';
 import { type Chunk, ChunkTable, type SdkVersion } from './chunks.ts';
-import type { StreamedTurn } from './turn-names.ts';
+import type { StreamedAnswer } from './turn-names.ts';
 
 interface OpenChat {
   readonly backend: Backend;
@@ -22,7 +22,7 @@ interface OpenChat {
  */
 export async function* streamChat(
   { backend, id, version, request, left }: OpenChat,
-  { turn, known, after }: StreamedTurn,
+  { turn, known, after }: StreamedAnswer,
 ): AsyncGenerator<string> {
   const table = new ChunkTable({ turn, version, known, state: after?.table });
   let hasBegun = after?.hasBegun === true;

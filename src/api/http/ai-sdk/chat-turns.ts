@@ -21,7 +21,7 @@ import {
   type ChatPlan,
   findLastAttempt,
   nameTurn,
-  type StreamedTurn,
+  type StreamedAnswer,
   splitTurnName,
 } from './turn-names.ts';
 import { meetWait, type WhileWaiting } from './while-waiting.ts';
@@ -33,7 +33,7 @@ export async function takeChatRequest(
   backend: Backend,
   request: ChatRequest,
   whileWaiting: WhileWaiting,
-): Promise<StreamedTurn> {
+): Promise<StreamedAnswer> {
   const { id: conversation, message, after } = request;
   if (after !== undefined) return await resume(backend, request, after);
   const { turn, known, input, replaced } = await plan(backend, request);
@@ -52,7 +52,7 @@ export async function takeChatRequest(
 }
 
 /** The server has accepted the request before it sent a position. */
-async function resume(backend: Backend, { id, message }: ChatRequest, after: ChunkPosition): Promise<StreamedTurn> {
+async function resume(backend: Backend, { id, message }: ChatRequest, after: ChunkPosition): Promise<StreamedAnswer> {
   const { turn } = after;
   await backend.client.result(backend.nameOf(id), turn);
   return { turn, after, ...(message.role === 'assistant' && { known: listKnown(message) }) };

@@ -10,7 +10,7 @@ interface ChatTurn {
   readonly known?: KnownParts;
 }
 
-export interface StreamedTurn extends ChatTurn {
+export interface StreamedAnswer extends ChatTurn {
   /** Place from which the page goes on. Absent: the start of the turn. */
   readonly after?: ChunkPosition | undefined;
 }
