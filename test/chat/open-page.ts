@@ -20,7 +20,7 @@ export interface OpenPage {
   readonly page: Page;
   readonly url: string;
   /** Opens another tab of the same browser. */
-  newPage(options?: BrowserContextOptions): Promise<Page>;
+  readonly newPage: (options?: BrowserContextOptions) => Promise<Page>;
 }
 
 /** Opens the example page about an agent, with a worker, for the duration of a test. */

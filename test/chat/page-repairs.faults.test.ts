@@ -67,6 +67,7 @@ describe.skipIf(missing.length > 0)('repairs', () => {
     await client.enqueueTurn({ conversation: 'live', agent: 'guide', turn: 'elsewhere', input: 'from a service' });
     await page.locator('.user .text', { hasText: 'from a service' }).waitFor();
     await page.locator('.assistant .text', { hasText: 'heard from a service' }).waitFor();
+    expect(await page.locator('.messages > li').count()).toBe(2);
   });
 
   test(`the page loads earlier messages in pages, and has no fault that axe finds ${note}`, async () => {

@@ -124,7 +124,7 @@ function Activity({ chat: { status, current, messages } }: { readonly chat: Dura
   if (status === 'waiting') text = wait === 'approval' ? 'Waits for your decision' : 'Waits for the result of a tool';
   else if (wait === 'retry') text = 'The model is busy. The turn tries again soon';
   else if (wait === 'compaction') text = 'Makes room in the context';
-  else if (status === 'queued') text = 'Waits for a free worker';
+  else if (status === 'queued') text = current === undefined ? 'Sends the message' : 'Waits for a free worker';
   else if (status === 'answering' && isSilent) text = 'Thinks';
   return (
     <p className="activity" role="status">
