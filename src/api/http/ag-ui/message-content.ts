@@ -36,7 +36,9 @@ function readContent(message: AgUiMessage, index: number): string | ContentPart[
 }
 
 const FILE_URL = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+[^,]*;base64,)/;
-const urlTextSchema = z.string().regex(FILE_URL, 'expected an address that begins with https:, http: or data: with base64');
+const urlTextSchema = z
+  .string()
+  .regex(FILE_URL, 'expected an address that begins with https:, http: or data: with base64');
 const dataSchema = z.looseObject({ type: z.literal('data'), value: z.string(), mimeType: z.string() });
 const urlSchema = z.looseObject({ type: z.literal('url'), value: urlTextSchema, mimeType: z.string().nullish() });
 const sourceSchema = z.discriminatedUnion('type', [dataSchema, urlSchema], 'expected a source with data or a url');

@@ -74,7 +74,11 @@ export type Replaced = readonly KnownText[];
 export async function findReplaced(
   backend: Backend,
   threadId: string,
-  { texts, known, hasSeen }: { readonly texts: readonly UserText[]; readonly known: readonly KnownText[]; readonly hasSeen: boolean },
+  {
+    texts,
+    known,
+    hasSeen,
+  }: { readonly texts: readonly UserText[]; readonly known: readonly KnownText[]; readonly hasSeen: boolean },
 ): Promise<Replaced> {
   const { same, used } = countSame(texts, known);
   const rest = texts.slice(used);
@@ -100,7 +104,11 @@ async function readMessageId(backend: Backend, threadId: string, turn: string): 
 function countSame(texts: readonly UserText[], known: readonly KnownText[]): { same: number; used: number } {
   let used = 0;
   for (const [same, { text }] of known.entries()) {
-    const end = endOfMatch(texts.map((one) => one.text), used, text);
+    const end = endOfMatch(
+      texts.map((one) => one.text),
+      used,
+      text,
+    );
     if (end === undefined) return { same, used };
     used = end + 1;
   }

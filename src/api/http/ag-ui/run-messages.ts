@@ -9,7 +9,6 @@ import type { AgUiMessage } from './events.ts';
 import { readMessageFiles, readMessageText } from './message-content.ts';
 import { turnOf } from './message-names.ts';
 
-
 interface Results {
   readonly caller: string;
   readonly calls: readonly string[];
@@ -112,7 +111,8 @@ function readUserText(messages: readonly AgUiMessage[], index: number): Omit<Use
   try {
     const text = readMessageText(message, index);
     const files = readMessageFiles(message, index);
-    if (!isLast) checkMessageBytes({ role: 'user', content: text, ...(files.length > 0 && { parts: files }) }, 'messages');
+    if (!isLast)
+      checkMessageBytes({ role: 'user', content: text, ...(files.length > 0 && { parts: files }) }, 'messages');
     return { text, files };
   } catch (error) {
     if (isLast || !isTurnfoldError(error)) throw error;

@@ -6,14 +6,14 @@ import type { Backend } from '../front-end/backend.ts';
 import { undecided } from '../front-end/call-names.ts';
 import { checkMessages, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import type { AgUiMessage } from './events.ts';
-import { turnOf } from './message-names.ts';
 import { readMessageText } from './message-content.ts';
+import { turnOf } from './message-names.ts';
 import {
   checkReplaced,
   endOfMatch,
   findReplaced,
-  readKnownTexts,
   type Replaced,
+  readKnownTexts,
   takeOut,
   writeMessageId,
 } from './replaced-turns.ts';
@@ -215,7 +215,10 @@ async function readNewMessage(
   const replaced =
     answered === undefined ? await findReplaced(backend, threadId, { texts, known, hasSeen: seen !== undefined }) : [];
   const kept = known.slice(0, known.length - replaced.length).map(({ text }) => text);
-  const found = findKnown(texts.map(({ text }) => text), kept);
+  const found = findKnown(
+    texts.map(({ text }) => text),
+    kept,
+  );
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
     // A run without answers is sent for its last message. If an earlier one has the same text, the person asks again.

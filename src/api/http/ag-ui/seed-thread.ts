@@ -29,7 +29,11 @@ export async function findSeed(backend: Backend, { threadId, messages }: RunRequ
 }
 
 /** Appends the first messages. A copy of the request may have done so at the same time. */
-export async function seedThread({ client, agent, tenant }: Backend, request: RunRequest, seed: History): Promise<void> {
+export async function seedThread(
+  { client, agent, tenant }: Backend,
+  request: RunRequest,
+  seed: History,
+): Promise<void> {
   const { threadId: conversation, runId } = request;
   const operation = `seed.${runId}`;
   try {
