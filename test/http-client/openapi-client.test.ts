@@ -31,9 +31,33 @@ const result = await client.GET('/v1/conversations/{conversation}/turns/{turn}/r
 });
 if (result.error) throw new Error(result.error.detail);
 const state: 'scheduled' | 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'canceled' = result.data.state;
+const { data = '', response } = await client.GET('/v1/conversations/{conversation}/turns/{turn}/events', {
+  params: { path: { conversation, turn } },
+  parseAs: 'text',
+});
+type Part = paths['/v1/conversations/{conversation}/turns/{turn}/events']['get']['responses'][200]['content']['text/event-stream'];
+/** Each branch reads a field that only its type of event has. */
+function show(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.piece;
+    case 'tool-call':
+      return part.name + part.arguments;
+    case 'wait':
+      return part.waiting.calls.map(({ name }) => name).join();
+    case 'end':
+      return part.view.state;
+    default:
+      return part.type;
+  }
+}
+const frames = String(data).split('\\n').filter((line) => line.startsWith('data: '));
+const shown = frames.map((line) => show(JSON.parse(line.slice(6)))).join(' ');
 const missing = await client.GET('/v1/conversations/{conversation}', { params: { path: { conversation: 'nobody' } } });
-const code: string | undefined = missing.error?.code;
-console.log(JSON.stringify({ state, content: result.data.answer?.content, code }));
+/** The document names the codes of each status, so that a program may list them all. */
+const code = missing.error?.code;
+const statusOf: Partial<Record<NonNullable<typeof code>, number>> = { not_found: 404, unauthorized: 401 };
+console.log(JSON.stringify({ state, content: result.data.answer?.content, code, shown, status: code && statusOf[code], type: response.headers.get('content-type') }));
 `;
 
 /** A mistake that the types of the document must find. */
@@ -89,5 +113,12 @@ test('a client that openapi-typescript generates from the OpenAPI document compi
   const { url, stop } = await serveClient(fixture.client);
   onTestFinished(stop);
   const { stdout } = await run(process.execPath, [join(FOLDER, 'out/program.js'), url]);
-  expect(JSON.parse(stdout)).toEqual({ state: 'completed', content: 'heard hello', code: 'not_found' });
+  expect(JSON.parse(stdout)).toEqual({
+    state: 'completed',
+    content: 'heard hello',
+    code: 'not_found',
+    shown: 'heard hello completed',
+    status: 404,
+    type: 'text/event-stream',
+  });
 });

@@ -57,9 +57,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { maxDepth, maxValues, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
     services: {
-      client,
-      keys: client.keys,
-      webhooks: client.webhooks,
+      ...{ client, keys: client.keys, webhooks: client.webhooks },
       streams: limits,
       memory: new AnswerMemory(limits.answerMemoryBytes, limits.stalledMs),
       basePath,
@@ -73,11 +71,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   };
   const protocols = options.protocols ?? [];
   const protocolRoutes = protocols.flatMap((protocol) => protocol.routes);
-  const document = describeRoutes(
-    [...routes.map(describeRoute), ...protocols.flatMap(describeProtocol)],
-    API_VERSION,
-    basePath,
-  );
+  const described = [...routes.map(describeRoute), ...protocols.flatMap(describeProtocol)];
+  const document = describeRoutes(described, API_VERSION, basePath);
   const app = new Hono().basePath(basePath === '' ? '/' : basePath);
   if (options.onRequest !== undefined) app.use(reportRequests(options.onRequest));
   app.use(async (context, next) => {

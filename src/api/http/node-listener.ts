@@ -4,7 +4,7 @@ import type { HttpApp } from './app-options.ts';
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** What servers add to the request of Node: Express cuts the path where it mounts a listener, and parses bodies. */
+/** A request of Node with the fields that servers add. Express cuts the path of a mounted listener, and parses bodies. */
 interface MountedRequest extends IncomingMessage {
   originalUrl?: string;
   body?: unknown;
