@@ -106,7 +106,7 @@ export function readText({ parts }: TransportMessage): string {
 }
 
 /** Writes a user's message. A page names the type of its own messages. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of messages is known to the page only
 export function writeMessage<Message extends TransportMessage>(
   id: string,
   text: string,
