@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import type { TurnfoldClient } from '../../src/api/client/index.ts';
 import type { HttpAppOptions } from '../../src/api/http/index.ts';
-import { describeRoute } from '../../src/api/http/openapi.ts';
+import { describeProtocol, describeRoute } from '../../src/api/http/openapi.ts';
 import { HTTP_CODES, PROBLEM_TYPE, type Problem } from '../../src/api/http/problem.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import { routes } from '../../src/api/http/routes.ts';
@@ -14,7 +14,13 @@ export function withProtocols(client: TurnfoldClient): Pick<HttpAppOptions, 'pro
   return { protocols: createProtocols({ client, agent: 'talker' }), limits: { maxWaitMs: 5 } };
 }
 
-const protocolRoutes = createProtocols({ client: {} as TurnfoldClient, agent: 'talker' }).flatMap((own) => own.routes);
+const protocols = createProtocols({ client: {} as TurnfoldClient, agent: 'talker' });
+const protocolRoutes = protocols.flatMap((own) => own.routes);
+
+/** Codes that the document names for an operation. */
+const documented = new Map<string, readonly string[]>(
+  [...routes.map(describeRoute), ...protocols.flatMap(describeProtocol)].map((one) => [one.operation, one.errors]),
+);
 
 /** Schemas of a success by operation and media type. The empty media type stands for a success without a body. */
 const results = new Map<string, Readonly<Record<string, z.ZodType>>>([
@@ -43,6 +49,9 @@ export async function sendRandom(baseUrl: string, request: RandomRequest): Promi
     const problem = (await response.json()) as Problem;
     expect(problem, shown).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
     expect(isErrorCode(problem.code) || Object.hasOwn(HTTP_CODES, problem.code), shown).toBe(true);
+    // An empty parameter makes another path.
+    const isOther = problem.code === 'no_route' || problem.code === 'method_not_allowed';
+    if (!isOther) expect(documented.get(operation), `${operation} ${shown}`).toContain(problem.code);
     if (status === 429) expect(response.headers.get('retry-after'), shown).toMatch(/^\d+$/);
     return status;
   }

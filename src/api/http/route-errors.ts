@@ -19,6 +19,8 @@ const ALWAYS: readonly RouteError[] = [
   'server_stopping',
 ];
 const OF_INPUT: readonly RouteError[] = ['invalid_input'];
+const OF_NAMES: readonly RouteError[] = ['not_found'];
+const OF_STATES: readonly RouteError[] = ['conflict'];
 const OF_BODIES: readonly RouteError[] = [
   'invalid_input',
   'request_timeout',
@@ -45,13 +47,31 @@ export function listErrors(row: Operation): RouteError[] {
   ]);
 }
 
-/** The same for a route of a protocol. */
+/** Errors of `enqueueTurn` and `append`, which protocols call. */
+const OF_TURNS: readonly RouteError[] = [
+  'agent_conflict',
+  'turn_conflict',
+  'conflict',
+  'conversation_busy',
+  'conversation_forking',
+  'fork_abandoned',
+  'mailbox_full',
+  'message_too_large',
+  'orphan_result',
+  'duplicate_call',
+  'gone',
+];
+
+/** The same for a route of a protocol. A protocol uses several operations, so its routes have their errors together. */
 export function listProtocolErrors({ method, path, query, body, scopes, results, errors = [] }: ProtocolRoute) {
   return unique([
     ...ALWAYS,
     ...(query !== undefined || path.includes('{') ? OF_INPUT : []),
     ...(body === undefined ? [] : OF_BODIES),
     ...(method === 'get' || scopes.every((scope) => scope === 'read') ? [] : OF_WRITES),
+    ...(body !== undefined || path.includes('{') ? OF_NAMES : []),
+    ...(body !== undefined && scopes.includes('enqueue') ? OF_TURNS : []),
+    ...(scopes.length > 1 || scopes.includes('admin') ? OF_STATES : []),
     ...(EVENT_STREAM in results ? OF_READERS : []),
     ...errors,
   ]);

@@ -85,6 +85,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     summary: 'Send a message of a chat page, answer its calls, edit or regenerate, and stream the answer.',
     headers,
     body: chatRequestSchema,
+    errors: ['waiting'],
     results: { [EVENT_STREAM]: chunkSchema },
   },
   {
@@ -131,6 +132,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     scopes: ['read', 'enqueue', 'answer'],
     summary: 'Accept a message of a chat without a stream. A repeated request changes nothing.',
     body: messageRequestSchema,
+    errors: ['waiting'],
     status: 202,
     results: { 'application/json': acceptedSchema },
   },
