@@ -12,9 +12,9 @@ const { renderToString } = untyped as { readonly renderToString: (element: unkno
 
 type UseChat = DurableChatOptions<TransportMessage>['useChat'];
 const versions: readonly (readonly [5 | 6 | 7, UseChat])[] = [
-  [5, useChat5],
-  [6, useChat6],
-  [7, useChat7],
+  [5, useChat5 as unknown as UseChat],
+  [6, useChat6 as unknown as UseChat],
+  [7, useChat7 as unknown as UseChat],
 ];
 
 describe('useDurableChat', () => {
