@@ -27,7 +27,7 @@ export interface Operation {
   readonly scope: Scope;
   readonly summary: string;
   /**
-   * Codes of errors that the other fields do not imply. `listErrors` of `http/route-errors.ts` adds the rest: errors of
+   * Codes of errors that the other fields do not imply. `listErrors` of `http/openapi.ts` adds the rest: errors of
    * access, of a body, of a write and of an id that is used twice.
    */
   readonly errors?: readonly RouteError[];

@@ -35,11 +35,11 @@ export { type CompactOptions, type CompactServices, compactApp } from './compact
 export type { Connection, StreamLimits } from './event-stream.ts';
 export type { BackendOptions, FrontEndOptions } from './front-end/backend.ts';
 export type { Authorize, ConversationInQuestion } from './guarded-client.ts';
-export { createNodeListener, type NodeListener } from './node-listener.ts';
 export { openAiApp } from './openai/openai-app.ts';
 export { type HttpCode, HttpProblem, type Problem, type ProblemContext } from './problem.ts';
 export { createProtocols, type ProtocolOptions } from './protocols.ts';
 export type { Readers } from './readers.ts';
 export type { BodyLimits } from './request-body.ts';
 export { responsesApp } from './responses/responses-app.ts';
+export { createNodeListener, type NodeListener } from './serve-http.ts';
 export type { ContextFor } from './turn-contexts.ts';

@@ -1,12 +1,19 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { pathParameters, type RouteError } from '../contract/operation.ts';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import { TurnfoldError } from '../../domain/errors.ts';
+import { type Operation, pathParameters, problemSchema, type RouteError } from '../contract/operation.ts';
 import type { AnswerError, MountedProtocol, ProtocolRoute } from './app-options.ts';
 import { EVENT_STREAM } from './event-stream.ts';
 import { addExamples } from './examples.ts';
 import { IDEMPOTENCY_HEADER, idempotencyKeySchema } from './idempotency-key.ts';
+import { answerProblem, HTTP_CODES, type HttpCode, HttpProblem, PROBLEM_TYPE } from './problem.ts';
 import type { Route } from './route.ts';
-import { describeErrors, listErrors, listProtocolErrors, type SharedErrors } from './route-errors.ts';
 
 const lastEventIdSchema = z.string().max(256).describe('Id of the last handled event. The stream continues behind it.');
 
@@ -95,5 +102,147 @@ function writeOperation(route: RouteDescription, shared: SharedErrors): ZodOpenA
       ...(empty !== undefined && { '204': { description: empty } }),
       ...describeErrors(errors, shared, answerError),
     },
+  };
+}
+
+/** Every route may answer these. */
+const ALWAYS: readonly RouteError[] = [
+  'unauthorized',
+  'forbidden',
+  'headers_too_large',
+  'defect',
+  'corrupt_record',
+  'redis_denied',
+  'redis_unavailable',
+  'server_stopping',
+];
+const OF_INPUT: readonly RouteError[] = ['invalid_input'];
+const OF_NAMES: readonly RouteError[] = ['not_found'];
+const OF_STATES: readonly RouteError[] = ['conflict'];
+const OF_BODIES: readonly RouteError[] = [
+  'invalid_input',
+  'request_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+];
+const OF_WRITES: readonly RouteError[] = ['read_only', 'accepted_unsure', 'redis_full'];
+const OF_READERS: readonly RouteError[] = ['too_many_readers'];
+const OF_CONTEXTS: readonly RouteError[] = ['message_too_large', 'too_many_readers'];
+const CONFLICTS = { turn: 'turn_conflict', operation: 'operation_conflict' } as const;
+
+/** Errors of an operation: its own, which the row names, and those that follow from the rest of the row. */
+function listErrors(row: Operation): RouteError[] {
+  const { method, path, scope, query, body, repeatedBy, answerType, waits, holdsContext, errors = [] } = row;
+  return unique([
+    ...ALWAYS,
+    ...(query !== undefined || path.includes('{') ? OF_INPUT : []),
+    ...(body === undefined ? [] : OF_BODIES),
+    ...(method === 'get' || scope === 'read' ? [] : OF_WRITES),
+    ...(repeatedBy === undefined ? [] : (['key_reused', CONFLICTS[repeatedBy]] as const)),
+    ...(answerType === undefined && waits !== true ? [] : OF_READERS),
+    ...(holdsContext === true ? OF_CONTEXTS : []),
+    ...errors,
+  ]);
+}
+
+/** Errors of `enqueueTurn` and `append`, which protocols call. */
+const OF_TURNS: readonly RouteError[] = [
+  'agent_conflict',
+  'turn_conflict',
+  'conflict',
+  'conversation_busy',
+  'conversation_forking',
+  'fork_abandoned',
+  'mailbox_full',
+  'message_too_large',
+  'orphan_result',
+  'duplicate_call',
+  'gone',
+];
+
+/** The same for a route of a protocol. A protocol uses several operations, so its routes have their errors together. */
+function listProtocolErrors({ method, path, query, body, scopes, results, errors = [] }: ProtocolRoute) {
+  return unique([
+    ...ALWAYS,
+    ...(query !== undefined || path.includes('{') ? OF_INPUT : []),
+    ...(body === undefined ? [] : OF_BODIES),
+    ...(method === 'get' || scopes.every((scope) => scope === 'read') ? [] : OF_WRITES),
+    ...(body !== undefined || path.includes('{') ? OF_NAMES : []),
+    ...(body !== undefined && scopes.includes('enqueue') ? OF_TURNS : []),
+    ...(scopes.length > 1 || scopes.includes('admin') ? OF_STATES : []),
+    ...(EVENT_STREAM in results ? OF_READERS : []),
+    ...errors,
+  ]);
+}
+
+function unique(codes: readonly RouteError[]): RouteError[] {
+  return [...new Set(codes)];
+}
+
+const retryAfterSchema = z.string().describe('Seconds after which the same request may succeed.');
+const HEADERS = z.object({ 'retry-after': retryAfterSchema.optional() });
+
+const openAiErrorSchema = z
+  .looseObject({
+    error: z.looseObject({
+      type: z.string(),
+      code: z.string().describe('Error code for programs, as in docs/reference/errors.md and docs/reference/http.md.'),
+      message: z.string().describe('Explanation for people.'),
+      param: z.string().nullable().describe('Path of the wrong field, header or parameter.'),
+    }),
+  })
+  .meta({ id: 'OpenAiError', description: "An error in the form of OpenAI's APIs." });
+
+/** Described error answers by id: routes with the same errors share one description. */
+type SharedErrors = Map<string, ZodOpenApiResponseObject>;
+
+/**
+ * Describes error answers by status. The function that writes an error also decides its status and media type here,
+ * so that the document cannot differ from the answers.
+ */
+function describeErrors(
+  codes: readonly RouteError[],
+  shared: SharedErrors,
+  answerError: AnswerError = answerProblem,
+): ZodOpenApiResponsesObject {
+  const written = codes.map((code) => ({ code, ...readForm(answerError(sampleOf(code), () => undefined)) }));
+  const byStatus = Map.groupBy(written, ({ status }) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => {
+      const [{ type } = { type: PROBLEM_TYPE }] = found;
+      const form = { type, codes: found.map(({ code }) => code) };
+      const id = `${type === PROBLEM_TYPE ? '' : 'OpenAi-'}${status}-${form.codes.join('-')}`;
+      const described = shared.get(id) ?? { id, ...describeStatus(status, form) };
+      shared.set(id, described);
+      return [String(status), described];
+    }),
+  );
+}
+
+const isHttpCode = (code: RouteError): code is HttpCode => Object.hasOwn(HTTP_CODES, code);
+
+function sampleOf(code: RouteError): Error {
+  return isHttpCode(code) ? new HttpProblem(code, 'sample') : new TurnfoldError(code, 'sample');
+}
+
+function readForm({ status, headers }: Response): { readonly status: number; readonly type: string } {
+  return { status, type: headers.get('content-type') ?? PROBLEM_TYPE };
+}
+
+interface StatusForm {
+  readonly type: string;
+  readonly codes: readonly RouteError[];
+}
+
+function describeStatus(status: number, { type, codes }: StatusForm): ZodOpenApiResponseObject {
+  const code = z.enum(codes);
+  const schema =
+    type === PROBLEM_TYPE
+      ? z.intersection(problemSchema, z.looseObject({ status: z.literal(status), code }))
+      : z.intersection(openAiErrorSchema, z.looseObject({ error: z.looseObject({ code }) }));
+  return {
+    description: codes.map((one) => `\`${one}\``).join(', '),
+    headers: HEADERS,
+    content: { [type]: { schema } },
   };
 }

@@ -1,6 +1,6 @@
 import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { detectFormat } from '../../../src/wire/histories/formats/detect.ts';
+import { detectFormat } from '../../../src/wire/histories/detect-format.ts';
 import type { FileRecord } from '../../../src/wire/histories/formats/format.ts';
 import { type ReadHistory, readHistoryInSlices } from '../../../src/wire/histories/history.ts';
 

@@ -1,23 +1,33 @@
 import type { Context, Hono } from 'hono';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
+import { isAnswerKind } from '../../../domain/turn.ts';
 import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { guardApp, leavingOf, openApp, readBody, serverFactsOf, streamFrames } from '../front-end/server-facts.ts';
+import { readOpenTurns } from '../front-end/reads.ts';
+import {
+  guardApp,
+  leavingOf,
+  openApp,
+  readBody,
+  serverFactsOf,
+  streamFrames,
+  writeData,
+} from '../front-end/server-facts.ts';
 import { answerJson, writeMessages } from '../json-answer.ts';
 import { readJsonBody } from '../request-body.ts';
 import { acceptMessage } from './accept-message.ts';
 import { answerCalls } from './chat-answers.ts';
 import { openChatHistory } from './chat-history.ts';
 import { followChat } from './chat-live.ts';
-import { readChatRequest } from './chat-request.ts';
-import { findActive, streamChat } from './chat-stream.ts';
-import { takeChatRequest } from './chat-turns.ts';
-import { type ChunkPosition, readChunkPosition } from './chunk-position.ts';
-import type { SdkVersion } from './chunks.ts';
+import { type ChatRequest, readChatRequest } from './chat-request.ts';
+import { answerWait, takeChatRequest } from './chat-turns.ts';
+import { type ChunkPosition, readChunkPosition, writeChunkPosition } from './chunk-position.ts';
+import { type Chunk, ChunkTable, type SdkVersion } from './chunks.ts';
 import { readHistoryPage } from './history-page.ts';
 import { aiSdkRoutes, liveQuery, readVersionHeader, resumeQuery } from './routes.ts';
 import { stopChat } from './stop-chat.ts';
+import type { StreamedAnswer } from './turn-names.ts';
 import type { WhileWaiting } from './while-waiting.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
@@ -131,4 +141,84 @@ async function findResumed(
 
 function readVersion(context: Context, { sdkVersion = 6 }: ChatOptions): SdkVersion {
   return readVersionHeader(context.req.header('x-ai-sdk-version')) ?? sdkVersion;
+}
+
+interface OpenChat {
+  readonly backend: Backend;
+  readonly id: string;
+  readonly version: SdkVersion;
+  readonly request?: ChatRequest;
+  readonly left: AbortSignal;
+}
+
+/**
+ * Writes the chunks of a turn. The position of the page follows the chunks of each part, as the id of an event without
+ * data. Behind the last part there is none: a page that lost the end gets the last part again.
+ */
+async function* streamChat(
+  { backend, id, version, request, left }: OpenChat,
+  { turn, known, after }: StreamedAnswer,
+): AsyncGenerator<string> {
+  const table = new ChunkTable({ turn, version, known, state: after?.table });
+  let hasBegun = after?.hasBegun === true;
+  const write = (part: string, chunks: readonly Chunk[]): string => {
+    return writeChunks(chunks, writeChunkPosition({ turn, part, hasBegun, table: table.state }));
+  };
+  const begin = (): Chunk[] => {
+    if (hasBegun) return [];
+    hasBegun = true;
+    return table.start();
+  };
+  const { isBehind, ...place } = await describePlace(backend, id, turn);
+  // A page shows an answer once it starts. Behind a turn that waits for answers, this answer does not start yet.
+  const started = isBehind ? [] : begin();
+  yield write(after?.part ?? '', [...started, place]);
+  const from = after === undefined || after.part === '' ? {} : { after: after.part };
+  for await (const part of backend.client.stream(backend.nameOf(id), turn, { ...from, signal: left })) {
+    if (part.type === 'wait' && request !== undefined && (await answerWait(backend, request, turn, part.waiting)))
+      continue;
+    const first = part.type === 'behind' ? [] : begin();
+    const chunks = [...first, ...table.add(part)];
+    if (table.isDone) {
+      yield writeChunks(chunks, undefined);
+      break;
+    }
+    if (chunks.length > 0) yield write(part.id, chunks);
+  }
+  yield 'data: [DONE]\n\n';
+}
+
+function writeChunks(chunks: readonly Chunk[], position: string | undefined): string {
+  const frames = chunks.map(writeData).join('');
+  return position === undefined ? frames : `${frames}id: ${position}\n\n`;
+}
+
+async function describePlace(
+  backend: Backend,
+  id: string,
+  turn: string,
+): Promise<Chunk & { readonly isBehind: boolean }> {
+  const turns = (await readOpenTurns(backend, id, { limit: 1_000 }))?.turns ?? [];
+  const position = turns.findIndex((open) => open.turn === turn);
+  const state = turns[position]?.state ?? 'settled';
+  const data = { turn, state, position: Math.max(0, position) };
+  const first = turns[0]?.waiting;
+  const isBehind = position > 0 && first !== undefined && isAnswerKind(first.for);
+  return { isBehind, type: 'data-turn', id: 'turn', data, transient: true };
+}
+
+/** Finds the turn that a page resumes: the first open turn, or one that ended within the last `replayMs`. */
+async function findActive(backend: Backend, id: string, replayMs: number): Promise<string | undefined> {
+  const { client, nameOf } = backend;
+  const open = await readOpenTurns(backend, id, {});
+  if (open === undefined) return undefined;
+  // Events have the time of Redis.
+  const { at: now, turns } = open;
+  const [first] = turns;
+  if (first !== undefined || replayMs === 0) return first?.turn;
+  let last: string | undefined;
+  for await (const event of client.events(nameOf(id), { after: '0', waitMs: 0 })) {
+    if (event.type !== 'lost' && event.type === 'turn_settled' && event.at > now - replayMs) last = event.turn;
+  }
+  return last;
 }

@@ -30,30 +30,30 @@ export interface CompactServices {
 }
 
 const compactedSchema = z
-        .looseObject({
-          id: z.string(),
-          object: z.literal('response.compaction'),
-          created_at: z.number(),
-          output: z.array(z.looseObject({})),
-          usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }),
-          notes: z
-            .array(z.looseObject({ at: z.string(), kind: z.string(), what: z.string() }))
-            .optional()
-            .describe('Items that the summary does not cover. Absent: the summary covers all items.'),
-        })
-        .meta({ id: 'CompactedItems' });
+  .looseObject({
+    id: z.string(),
+    object: z.literal('response.compaction'),
+    created_at: z.number(),
+    output: z.array(z.looseObject({})),
+    usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }),
+    notes: z
+      .array(z.looseObject({ at: z.string(), kind: z.string(), what: z.string() }))
+      .optional()
+      .describe('Items that the summary does not cover. Absent: the summary covers all items.'),
+  })
+  .meta({ id: 'CompactedItems' });
 
 /** @param operation unique name of the operation */
 export const compactRoute = (operation: string, base: `/${string}`): ProtocolRoute => ({
-    operation,
-    method: 'post',
-    path: `${base}/responses/compact`,
-    scopes: ['enqueue'],
-    summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
-    body: compactSchema,
-    results: {
-      'application/json': compactedSchema,
-    },
+  operation,
+  method: 'post',
+  path: `${base}/responses/compact`,
+  scopes: ['enqueue'],
+  summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
+  body: compactSchema,
+  results: {
+    'application/json': compactedSchema,
+  },
 });
 
 export const compactRoutes: readonly ProtocolRoute[] = [compactRoute('compactItems', '/v1')];

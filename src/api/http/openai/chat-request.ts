@@ -89,7 +89,10 @@ export interface CompletionRequest extends CreateRequest {
   readonly key: string | undefined;
 }
 
-export function readCompletionRequest(body: unknown, headers: Readonly<Record<string, string | undefined>>): CompletionRequest {
+export function readCompletionRequest(
+  body: unknown,
+  headers: Readonly<Record<string, string | undefined>>,
+): CompletionRequest {
   const read = parseInput(chatSchema, body);
   const { [RETRY_HEADER]: retries = 0, 'idempotency-key': key } = parseInput(chatHeaders, headers);
   refuseParameters(read, new Set(Object.keys(chatSchema.shape)), RULES);

@@ -105,7 +105,11 @@ function readId(given: string): string {
 /** Nothing is stored of a conversation before it has items. */
 function refuseMetadata(metadata: Readonly<Record<string, string>> | null | undefined): void {
   if (metadata === undefined || metadata === null || Object.keys(metadata).length === 0) return;
-  throw refuse('metadata', 'unsupported_parameter', 'a conversation without items is not stored. Send the metadata with items, or later');
+  throw refuse(
+    'metadata',
+    'unsupported_parameter',
+    'a conversation without items is not stored. Send the metadata with items, or later',
+  );
 }
 
 /** A conversation without items is not stored, so its id is all that the server knows. */

@@ -78,7 +78,11 @@ async function findCaller(backend: Backend, conversation: string, call: string):
   return isCaller && entry.turn !== undefined ? await readTurn(backend, conversation, entry.turn) : undefined;
 }
 
-export async function answerOpenCalls(backend: Backend, continued: string, content: RequestContent): Promise<ResponseName> {
+export async function answerOpenCalls(
+  backend: Backend,
+  continued: string,
+  content: RequestContent,
+): Promise<ResponseName> {
   checkEcho(content.history);
   const answered = await findAnswered(backend, continued, content);
   if (answered === undefined) {

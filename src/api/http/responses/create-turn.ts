@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
+import { parseInput } from '../../../domain/parse.ts';
 import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import { isSettled } from '../../../domain/turn.ts';
-import { parseInput } from '../../../domain/parse.ts';
 import type { EnqueueInput, TurnView } from '../../client/index.ts';
-import { enqueueSchema } from '../../contract/enqueue-input.ts';
 import { checkContents, checkMessageBytes } from '../../client/weigh-message.ts';
+import { enqueueSchema } from '../../contract/enqueue-input.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readTurn } from '../front-end/reads.ts';
 import { checkModel } from '../openai/models.ts';
@@ -155,7 +155,11 @@ async function continueResponse(backend: Backend, previous: Previous, key: strin
   const head = log.findLast((entry) => entry.turn === turn)?.seq ?? inputSeq;
   const shown = omitRolledBack(log, await client.versions(nameOf(conversation)));
   if (!shown.some(({ seq }) => seq === head)) {
-    throw fieldError('conflict', PREVIOUS, 'a rollback took the response out of its conversation. Continue another one');
+    throw fieldError(
+      'conflict',
+      PREVIOUS,
+      'a rollback took the response out of its conversation. Continue another one',
+    );
   }
   if (last === undefined && !shown.some(({ seq }) => seq > head)) return conversation;
   await client.fork(nameOf(conversation), nameOf(fork), { head, operation: `fork.${key}` });

@@ -56,7 +56,10 @@ export async function resolveReferences(
 }
 
 /** Some clients drop the result of a call that the server ran. */
-async function complete(one: PlacedItem, read: (name: ItemName) => Promise<readonly OutputItem[]>): Promise<PlacedItem> {
+async function complete(
+  one: PlacedItem,
+  read: (name: ItemName) => Promise<readonly OutputItem[]>,
+): Promise<PlacedItem> {
   const { type, id, output } = one.item;
   const name = type === 'mcp_call' && typeof output !== 'string' ? readItemId(id ?? '') : undefined;
   if (name === undefined) return one;

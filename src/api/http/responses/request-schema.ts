@@ -79,7 +79,9 @@ const RULES = {
 export type ContextFields = z.output<typeof inputTokensSchema>;
 
 /** Fields that concern one response. @throws invalid_input with the name of a parameter that no turn can follow */
-export function readRequestOwn(body: ContextFields & { readonly max_output_tokens?: number | null | undefined }): TurnOwn {
+export function readRequestOwn(
+  body: ContextFields & { readonly max_output_tokens?: number | null | undefined },
+): TurnOwn {
   const { instructions, tools: given, text, tool_choice: choice, max_output_tokens: maxOutputTokens } = body;
   const { reasoning, ...others } = body;
   refuseParameters(others, new Set(Object.keys(createResponseSchema.shape)), RULES);

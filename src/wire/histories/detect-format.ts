@@ -1,13 +1,13 @@
-import { aider } from './aider.ts';
-import { aiSdk, anthropic, openaiChat, shareGpt } from './chat-lists.ts';
-import { claudeCode } from './claude-code.ts';
-import { cline } from './cline.ts';
-import type { FileRecord, HistoryFormat } from './format.ts';
-import { gemini } from './gemini.ts';
-import { langchain } from './langchain.ts';
-import { opencode } from './opencode.ts';
-import { pi } from './pi.ts';
-import { codex, responses } from './responses.ts';
+import { aider } from './formats/aider.ts';
+import { aiSdk, anthropic, openaiChat, shareGpt } from './formats/chat-lists.ts';
+import { claudeCode } from './formats/claude-code.ts';
+import { cline } from './formats/cline.ts';
+import type { FileRecord, HistoryFormat } from './formats/format.ts';
+import { gemini } from './formats/gemini.ts';
+import { langchain } from './formats/langchain.ts';
+import { opencode } from './formats/opencode.ts';
+import { pi } from './formats/pi.ts';
+import { codex, responses } from './formats/responses.ts';
 
 /** The first format that recognizes a file reads it, so formats with marks of their own come first. */
 const FORMATS: readonly HistoryFormat[] = [
