@@ -27,6 +27,7 @@ export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { ToolProgress } from './domain/tool-notes.ts';
 export type { TurnContext } from './domain/turn-context.ts';
+export type { TurnToolChoice } from './domain/turn-own.ts';
 export {
   type AiSdkLanguageModel,
   type AiSdkModelOptions,

@@ -71,6 +71,7 @@ export type { WireFormat } from './domain/raw-items.ts';
 export type { ToolData, ToolProgress } from './domain/tool-notes.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
+export type { Accepts, TurnToolChoice } from './domain/turn-own.ts';
 export type { WebhookEndEvent, WebhookEvent, WebhookEventName } from './domain/webhook.ts';
 export type { ProviderSetting, ProviderSettings } from './host/config.ts';
 export type { ListenerOptions } from './host/listeners.ts';

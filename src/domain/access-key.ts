@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList } from './bounded-schemas.ts';
 import { idSchema } from './ids.ts';
 
 /** `admin` includes the other rights. */
@@ -49,8 +50,7 @@ export type KeyState = 'active' | 'expired' | 'revoked';
 export const keyInputSchema = z.strictObject({
   tenant: idSchema,
   name: z.string().max(128).default(''),
-  scopes: z
-    .array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`))
+  scopes: boundedList(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`), SCOPES.length)
     .min(1)
     .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope))),
   expiresInMs: z.number().int().min(1).max(KEY_LIMITS.maxExpiryMs).optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { metadataSchema, type TurnMetadata } from './turn.ts';
 
-export const ABOUT_LIMITS = { ownerCharacters: 128, titleCharacters: 200, firstWordsBytes: 60 } as const;
+const ABOUT_LIMITS = { ownerCharacters: 128, titleCharacters: 200, firstWordsBytes: 60 } as const;
 
 /** Line breaks would spoil lists, and other control characters terminals. */
 const ONE_LINE = /^[^\p{Cc}\u2028\u2029]+$/u;

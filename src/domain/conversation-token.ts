@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Scope } from './access-key.ts';
+import { boundedList } from './bounded-schemas.ts';
 import { ownerSchema } from './conversation-about.ts';
 import { idSchema } from './ids.ts';
 import { readJsonText } from './json-text.ts';
@@ -26,7 +27,7 @@ const claimsSchema = z.object({
   t: idSchema,
   c: idSchema,
   o: ownerSchema.optional(),
-  s: z.array(z.enum(TOKEN_SCOPES)).min(1).max(TOKEN_SCOPES.length),
+  s: boundedList(z.enum(TOKEN_SCOPES), TOKEN_SCOPES.length).min(1),
   e: z.number().int().min(0),
 });
 

@@ -9,9 +9,6 @@ import type { SettingName, SettingValue } from './config/settings.ts';
 export interface Config {
   readonly redisUrl: string | undefined;
   readonly redisTls: RedisTls | undefined;
-  /** Server that `turnfold mcp` uses instead of Redis. */
-  readonly serverUrl: string | undefined;
-  readonly serverKey: string | undefined;
   readonly prefix: string;
   readonly shards: number;
   readonly queueShards: number;
@@ -70,8 +67,6 @@ export function readConfig(
   return {
     redisUrl: read('REDIS_URL'),
     redisTls: readRedisTls(source),
-    serverUrl: read('TURNFOLD_URL'),
-    serverKey: read('TURNFOLD_KEY'),
     prefix: read('TURNFOLD_PREFIX'),
     shards: read('TURNFOLD_SHARDS'),
     queueShards: read('TURNFOLD_QUEUE_SHARDS'),
@@ -98,6 +93,12 @@ export function readConfig(
     logsContent: read('LOG_CONTENT') === 'true',
     tracesContent: read('TURNFOLD_TRACE_CONTENT') === 'true',
   };
+}
+
+/** Reads the address and access key of the HTTP server that `turnfold mcp` uses instead of Redis. */
+export function readServer(): { readonly url: string | undefined; readonly key: string | undefined } {
+  const source = readEnvironment();
+  return { url: readSetting(source, 'TURNFOLD_URL'), key: readSetting(source, 'TURNFOLD_KEY') };
 }
 
 export interface ProviderSetting {

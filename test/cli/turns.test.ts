@@ -204,7 +204,7 @@ describe('lists over all conversations', () => {
     const listed = await turnfold('conversations', '--tenant', tenant);
     expect(listed).toMatchObject({ code: 0, stderr: '' });
     const lines = listed.stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^conversation +agent +state +messages +open +last turn$/);
+    expect(lines[0]).toMatch(/^conversation +agent +state +messages +open +last message +last turn +title$/);
     expect(lines).toHaveLength(4);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
     const first = await turnfold('conversations', '--tenant', tenant, '--limit', '2', '--json');

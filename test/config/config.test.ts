@@ -16,8 +16,6 @@ describe('readConfig with an empty environment', () => {
   const defaults = {
     redisUrl: undefined,
     redisTls: undefined,
-    serverUrl: undefined,
-    serverKey: undefined,
     prefix: 'tf',
     shards: 256,
     queueShards: 1,
@@ -78,8 +76,6 @@ test('readConfig reads every variable', () => {
   expect(readConfig(env)).toStrictEqual({
     redisUrl: env.REDIS_URL,
     redisTls: undefined,
-    serverUrl: 'https://turns.example/api',
-    serverKey: 'tfk_1',
     prefix: 'shop',
     shards: 16,
     queueShards: 4,

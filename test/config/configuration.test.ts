@@ -5,8 +5,8 @@ import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
 import { examinePolicy } from '../../src/domain/policy-input.ts';
 import { checkSettings } from '../../src/host/config/check-settings.ts';
 import {
+  type DescribedSchema,
   describeSettings,
-  type JsonSchema,
   showSettings,
   tabulateSettings,
 } from '../../src/host/config/describe-settings.ts';
@@ -98,7 +98,7 @@ test('showSettings shows each setting with its origin, and masks secrets', () =>
 });
 
 /** Validates a value as an editor does with a JSON Schema. */
-function doesFit(schema: JsonSchema, value: unknown): boolean {
+function doesFit(schema: DescribedSchema, value: unknown): boolean {
   return z.fromJSONSchema(schema).safeParse(value).success;
 }
 
@@ -137,7 +137,7 @@ describe('the JSON Schema of a policy', () => {
   });
 
   test('the JSON Schema of a policy describes every setting and its default', () => {
-    const policy = describePolicySchema().$defs?.['policy'] as JsonSchema;
+    const policy = describePolicySchema().$defs?.['policy'] as DescribedSchema;
     const { properties = {} } = policy;
     for (const name of Object.keys(policyInputSchema.shape)) {
       expect(properties[name]).toMatchObject({ description: expect.any(String) });

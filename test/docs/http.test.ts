@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import { OPENAI_BASE } from '../../src/api/http/openai/routes.ts';
 import { HTTP_CODES } from '../../src/api/http/problem.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import { routes } from '../../src/api/http/routes.ts';
 
 const page = readPage('http.md');
-const protocols = readPage('front-end-protocols.md');
 
 function readPage(name: string): string {
   return readFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), 'utf8');
@@ -20,14 +20,22 @@ test('docs/reference/http.md has a row for every route of the OpenAPI document, 
   expect(rows).toEqual(expected);
 });
 
-test('docs/reference/front-end-protocols.md has a row for every route of the protocols, with its scopes and task', () => {
-  const rows = protocols.split('\n').filter((line) => /^\| `(GET|POST) \/v1/.test(line));
+test.each([
+  ['front-end-protocols.md', false],
+  ['openai.md', true],
+])('docs/reference/%s has a row for every route of its protocols, with its scopes and task', (name, isOfOpenAi) => {
+  const rows = readPage(name)
+    .split('\n')
+    .filter((line) => /^\| `(GET|POST|DELETE) \//.test(line));
   // The routes need no client.
   const served = createProtocols({ client: {} as TurnfoldClient, agent: 'a' }).flatMap(({ routes: own }) => own);
-  const expected = served.map(
-    ({ method, path, scopes, summary }) =>
-      `| \`${method.toUpperCase()} ${path}\` | ${scopes.join(', ')} | ${summary} |`,
-  );
+  const expected = served
+    .filter(({ path }) => path.startsWith(`${OPENAI_BASE}/`) === isOfOpenAi)
+    .map(
+      ({ method, path, scopes, summary }) =>
+        `| \`${method.toUpperCase()} ${path}\` | ${scopes.join(', ')} | ${summary} |`,
+    );
+  expect(expected.length).toBeGreaterThan(10);
   expect(rows).toEqual(expected);
 });
 

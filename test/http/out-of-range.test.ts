@@ -79,13 +79,14 @@ function listReads(): Read[] {
 
 test.for(listReads())(
   '$operation answers no out-of-range value of $parameter with 500',
-  async ({ path, parameter }) => {
+  async ({ operation, path, parameter }) => {
     for (const value of EXTREMES) {
       const isStream = /\/(?:events|stream)/.test(path);
       const asked = path.includes('\0') ? path.replace('\0', value) : path + value;
       const wait = isStream && !path.includes('/v1/chat') ? `${asked.includes('?') ? '&' : '?'}waitMs=0` : '';
       const response = await fetch(`${url}${asked}${wait}`);
-      const body = await response.text();
+      // A chat is followed without end, so only its first news are read.
+      const body = operation === 'followChat' && response.ok ? await readFirst(response) : await response.text();
       expect([parameter, value, response.status, body.slice(0, 300)]).toEqual([
         parameter,
         value,
@@ -95,6 +96,13 @@ test.for(listReads())(
     }
   },
 );
+
+async function readFirst({ body }: Response): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const first = await reader?.read();
+  await reader?.cancel();
+  return first?.value ?? '';
+}
 
 const isFine = (status: number): boolean => status < 500 || status === 501;
 

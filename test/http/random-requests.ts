@@ -9,9 +9,13 @@ import { routes } from '../../src/api/http/routes.ts';
 import { isErrorCode } from '../../src/domain/errors.ts';
 import type { RandomRequest } from './arbitrary-requests.ts';
 
-/** Every protocol of front-ends, for a server of the tests. Requests that wait for a turn get its state soon. */
+/**
+ * Every protocol of front-ends, for a server of the tests. Requests that wait for a turn get its state soon. A client
+ * that leaves changes nothing.
+ */
 export function withProtocols(client: TurnfoldClient): Pick<HttpAppOptions, 'protocols' | 'limits'> {
-  return { protocols: createProtocols({ client, agent: 'talker' }), limits: { maxWaitMs: 5 } };
+  const mounted = createProtocols({ client, agent: 'talker', onAbort: 'continue' });
+  return { protocols: mounted, limits: { maxWaitMs: 5 } };
 }
 
 const protocols = createProtocols({ client: {} as TurnfoldClient, agent: 'talker' });

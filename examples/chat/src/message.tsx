@@ -8,7 +8,7 @@ interface MessageProps {
   readonly isLast: boolean;
 }
 
-/** What the server says about an answer. */
+/** State of an answer, as the server says it. */
 interface Metadata {
   readonly settledAt?: number;
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number };

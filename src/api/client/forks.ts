@@ -33,7 +33,7 @@ export const forkMethods = {
     if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
     await ports.versions.startIdleTtl(source);
     const wanted = await planFork(ports, source, at);
-    // Owner and title are copied, so that whoever may read the source may read the copy.
+    // Owner and title are copied, so that the readers of the source may read the copy.
     const { owner, title } = (await ports.listings.readAbout(source)) ?? {};
     const begin = { conversation, operation, agent, plan: wanted, conversationTtl, owner, title };
     const begun = await ports.versions.beginFork(begin);

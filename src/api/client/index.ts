@@ -27,6 +27,7 @@ export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } fro
 export type { AnswerSchema } from '../../domain/final-answer.ts';
 export type { OpenCall } from '../../domain/history.ts';
 export type { NamedConversation } from '../../domain/ids.ts';
+export type { JsonSchema } from '../../domain/json-schema.ts';
 export type { FixedWeight } from '../../domain/limits.ts';
 export type { LeaveCause, LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
 export type { Encoding, ToolDescription } from '../../domain/model.ts';
@@ -43,6 +44,7 @@ export type {
   FailedTurnView,
   OnBusy,
   OpenTurnView,
+  RecordedDecision,
   TurnAnswer,
   TurnFacts,
   TurnFailure,
@@ -56,6 +58,7 @@ export type {
   WaitKind,
 } from '../../domain/turn.ts';
 export type { TurnContext } from '../../domain/turn-context.ts';
+export type { OwnAnswer, OwnTool, TurnOwn, TurnToolChoice } from '../../domain/turn-own.ts';
 export type { Segment, SeqRange, Version } from '../../domain/version.ts';
 export type { Webhook, WebhookEventName, WebhookHealth } from '../../domain/webhook.ts';
 export type { FailedTurn } from '../../store/failed-turns.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList } from '../../domain/bounded-schemas.ts';
 import { ownerSchema } from '../../domain/conversation-about.ts';
 import { TOKEN_LIMITS, TOKEN_SCOPES } from '../../domain/conversation-token.ts';
 import { idSchema, type NamedConversation } from '../../domain/ids.ts';
@@ -31,10 +32,8 @@ export interface ConversationToken extends NamedConversation {
 }
 
 export const tokenInputSchema = z.strictObject({
-  scopes: z
-    .array(z.enum(TOKEN_SCOPES, `must be one of ${TOKEN_SCOPES.join(', ')}`))
+  scopes: boundedList(z.enum(TOKEN_SCOPES, `must be one of ${TOKEN_SCOPES.join(', ')}`), TOKEN_SCOPES.length)
     .min(1)
-    .max(TOKEN_SCOPES.length)
     .default([...TOKEN_SCOPES])
     .transform((scopes) => TOKEN_SCOPES.filter((scope) => scopes.includes(scope)))
     .describe('Rights of the bearer. The caller needs them, too.'),

@@ -123,7 +123,7 @@ export interface ConversationChange {
   readonly metadata?: TurnMetadata | null | undefined;
 }
 
-/** What people say about a conversation, and its agent. */
+/** Facts that people state about a conversation, and its agent. */
 export interface ConversationDetails extends NamedConversation, ConversationAbout {
   readonly agent: string;
 }

@@ -6,7 +6,7 @@ import { usageSchema } from './conversations.ts';
 import type { ConversationName } from './names.ts';
 import { CONVERSATION, type Operations, TURN, timeSchema, unboundedList, unboundedRecord } from './operation.ts';
 import type { TurnPart } from './turn-parts.ts';
-import { turnSchema, waitSchema } from './turns.ts';
+import { openWaitSchema, turnSchema } from './turns.ts';
 
 export interface StreamMethods {
   /**
@@ -88,8 +88,8 @@ const turnPartSchema = z
     part('DataPart', 'data', { step, call, name: z.string(), key: z.string().optional(), data: z.unknown() }),
     part('SteeringPart', 'steering', { step, turn: idSchema, seq: z.number(), content: z.string() }),
     part('RestartPart', 'restart', { step }),
-    part('WaitPart', 'wait', { waiting: waitSchema }),
-    part('BehindPart', 'behind', { turn: idSchema, waiting: waitSchema }),
+    part('WaitPart', 'wait', { waiting: openWaitSchema }),
+    part('BehindPart', 'behind', { turn: idSchema, waiting: openWaitSchema }),
     part('CompactionPart', 'compaction', {
       version: z.number(),
       tokensBefore: tokens,

@@ -117,7 +117,7 @@ const failureSchema = z
   })
   .meta({ id: 'TurnFailure' });
 
-export const waitSchema = waitingSchema.meta({
+export const openWaitSchema = waitingSchema.meta({
   id: 'Waiting',
   description: 'Why and until when a suspended turn waits.',
 });
@@ -138,7 +138,7 @@ export const turnSchema = z
     requestTokens: unboundedList(z.number()).describe('Tokens of each model request so far.'),
     usage: usageSchema.optional(),
     settledAt: timeSchema.optional(),
-    waiting: waitSchema.optional(),
+    waiting: openWaitSchema.optional(),
     answer: z
       .looseObject({
         seq: z.number(),
@@ -168,7 +168,7 @@ const openTurnsAnswer = z
           .string()
           .optional()
           .describe('Text of the turn, if the request has `inputs` and no worker has claimed the turn.'),
-        waiting: waitSchema.optional(),
+        waiting: openWaitSchema.optional(),
       }),
     ),
     mailbox: z.number(),
@@ -184,7 +184,7 @@ const waitingPageSchema = z
         conversation: idSchema,
         turn: idSchema,
         agent: idSchema,
-        waiting: waitSchema.extend({ for: z.enum(ANSWER_KINDS) }),
+        waiting: openWaitSchema.extend({ for: z.enum(ANSWER_KINDS) }),
       }),
     ),
     next: nextSchema,

@@ -15,9 +15,11 @@ export type {
 export type { WebhookEndEvent, WebhookEvent } from '../../domain/webhook.ts';
 export type { RouteError } from '../contract/operation.ts';
 export type { AccessOptions } from './access.ts';
-export { agUiApp } from './ag-ui/ag-ui-app.ts';
+export { type AgUiOptions, agUiApp } from './ag-ui/ag-ui-app.ts';
+export type { OnAbort } from './ag-ui/open-runs.ts';
 export { type AiSdkOptions, aiSdkApp } from './ai-sdk/ai-sdk-app.ts';
 export type { SdkVersion } from './ai-sdk/chunks.ts';
+export type { WhileWaiting } from './ai-sdk/while-waiting.ts';
 export { createHttpApp } from './app.ts';
 export type {
   AnswerError,

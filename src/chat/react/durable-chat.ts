@@ -48,7 +48,7 @@ export interface QueuedMessage {
 }
 
 /** A turn that waits for answers to its calls. */
-export type WaitingTurn = Pick<OpenChatTurn, 'turn' | 'messageId'> & NonNullable<OpenChatTurn['waiting']>;
+export type WaitingChatTurn = Pick<OpenChatTurn, 'turn' | 'messageId'> & NonNullable<OpenChatTurn['waiting']>;
 
 export interface NewMessage {
   readonly text: string;
@@ -66,7 +66,7 @@ export interface DurableChat<Message> {
   /** Messages that wait, in the order of their turns. */
   readonly queue: readonly QueuedMessage[];
   /** The turn whose calls wait for answers. */
-  readonly waiting: WaitingTurn | undefined;
+  readonly waiting: WaitingChatTurn | undefined;
   /** The open turn in front, e.g. to show that it waits for a retry. */
   readonly current: OpenChatTurn | undefined;
   /** False while the server cannot be reached. Nothing is lost, and the chat connects again by itself. */

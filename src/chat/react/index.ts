@@ -14,7 +14,7 @@ export type {
   NewMessage,
   QueuedMessage,
   QueuedState,
-  WaitingTurn,
+  WaitingChatTurn,
 } from './durable-chat.ts';
 
 const PAGE_SIZE = 100;

@@ -4,7 +4,7 @@ import { serveHttp } from '../../api/http/serve-http.ts';
 import { openHttpClient } from '../../api/http-client/index.ts';
 import { splitList } from '../../domain/allowed-hosts.ts';
 import { fieldError } from '../../domain/errors.ts';
-import { readConfig } from '../../host/config.ts';
+import { readServer } from '../../host/config.ts';
 import { readPackageFacts } from '../../host/package-facts.ts';
 import { openCommandClient } from '../command-client.ts';
 import { listenForSignals } from '../interruption.ts';
@@ -66,11 +66,11 @@ interface OpenReach {
 }
 
 async function openReach(output: CommandContext['output'], options: McpCommandOptions): Promise<OpenReach> {
-  const { serverUrl, serverKey } = readConfig();
-  const url = options.url ?? serverUrl;
+  const server = readServer();
+  const url = options.url ?? server.url;
   if (url === undefined) return { client: await openCommandClient(output), tenant: options.tenant ?? '_' };
   if (options.tenant !== undefined) {
     throw fieldError('invalid_input', '--tenant', 'over HTTP the key decides which tenant is served. Remove --tenant');
   }
-  return { client: openHttpClient({ url, ...(serverKey !== undefined && { key: serverKey }) }), tenant: undefined };
+  return { client: openHttpClient({ url, ...(server.key !== undefined && { key: server.key }) }), tenant: undefined };
 }

@@ -4,10 +4,10 @@ import { listVariables } from './check-settings.ts';
 import { fileVariable, findText, readSetting, type SettingOrigin, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
-export type JsonSchema = z.core.JSONSchema.BaseSchema;
+export type DescribedSchema = z.core.JSONSchema.BaseSchema;
 
 /** JSON Schema of the environment. It also fits `environment` of Docker Compose and `data` of a ConfigMap. */
-export function describeSettings(): JsonSchema {
+export function describeSettings(): DescribedSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Environment of turnfold',
@@ -18,15 +18,15 @@ export function describeSettings(): JsonSchema {
   };
 }
 
-function describeVariables(name: SettingName): [string, JsonSchema][] {
+function describeVariables(name: SettingName): [string, DescribedSchema][] {
   const { about, hasFile } = settingOf(name);
-  const described: [string, JsonSchema][] = [[name, describeVariable(name)]];
+  const described: [string, DescribedSchema][] = [[name, describeVariable(name)]];
   if (hasFile) described.push([fileVariable(name), { type: 'string', description: `File with the value. ${about}` }]);
   return described;
 }
 
 /** A number may be a JSON number, or a text as in an environment. */
-function describeVariable(name: SettingName): JsonSchema {
+function describeVariable(name: SettingName): DescribedSchema {
   const { schema, about: description } = settingOf(name);
   const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
   const isNumber = value.type === 'integer' || value.type === 'number';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../domain/policy.ts';
-import type { JsonSchema } from './describe-settings.ts';
+import type { DescribedSchema } from './describe-settings.ts';
 
 /** JSON Schema of a policy file. Settings may be in camelCase or snake_case, at the top or under `compact`. */
-export function describePolicySchema(): JsonSchema {
+export function describePolicySchema(): DescribedSchema {
   const { $schema, $defs, properties = {}, ...object } = z.toJSONSchema(policyInputSchema, { io: 'input' });
   const withDefaults = Object.entries(properties).map(([name, schema]) => [name, withDefault(name, schema)] as const);
   return {
@@ -23,9 +23,9 @@ export function describePolicySchema(): JsonSchema {
   };
 }
 
-const RETIRED: JsonSchema = { deprecated: true, description: 'No longer used. Put the settings under `compact`.' };
+const RETIRED: DescribedSchema = { deprecated: true, description: 'No longer used. Put the settings under `compact`.' };
 
-function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
+function withDefault(name: string, schema: DescribedSchema | boolean): DescribedSchema {
   const described = typeof schema === 'boolean' ? {} : schema;
   return Object.hasOwn(POLICY_DEFAULTS, name)
     ? { ...described, default: POLICY_DEFAULTS[name as keyof typeof POLICY_DEFAULTS] }
@@ -33,7 +33,9 @@ function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
 }
 
 /** Adds `max_tokens` beside `maxTokens`, also inside the settings of a summarizer. */
-function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>): Record<string, JsonSchema | boolean> {
+function spellTwice(
+  properties: Readonly<Record<string, DescribedSchema | boolean>>,
+): Record<string, DescribedSchema | boolean> {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) => {
       const spelled = name === 'summarizer' && typeof schema !== 'boolean' ? spellMembersTwice(schema) : schema;
@@ -48,7 +50,7 @@ function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>):
   );
 }
 
-function spellMembersTwice(schema: JsonSchema): JsonSchema {
+function spellMembersTwice(schema: DescribedSchema): DescribedSchema {
   const { anyOf = [] } = schema;
   return {
     ...schema,

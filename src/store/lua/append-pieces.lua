@@ -1,5 +1,5 @@
--- Adds pieces of a model call, or notes of tool calls, to the stream of a turn, if the stream exists and the caller owns the turn (I4). Beyond
--- the limit of bytes, the older half of the stream is removed.
+-- Adds pieces of a model call, or notes of tool calls, to the stream of a turn. The stream must exist, and the caller
+-- own the turn (I4). Beyond the limit of bytes, the older half of the stream is removed.
 -- `bytes`: size of the pieces. The fields of the batch follow.
 -- Reply: 'appended' | 'not_followed' | 'fenced'
 -- @keys c, mb, turnKey, stream

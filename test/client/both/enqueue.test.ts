@@ -151,10 +151,10 @@ test.each<[string, object]>([
 });
 
 test('enqueueTurn refuses an unknown field', async () => {
-  const payload = { conversation: 'malformed', agent, input: 'x', tools: [] };
+  const payload = { conversation: 'malformed', agent, input: 'x', model: 'gpt' };
   await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({
     code: 'invalid_input',
-    message: expect.stringContaining('tools') as string,
+    message: expect.stringContaining('model') as string,
   });
 });
 

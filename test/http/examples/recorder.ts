@@ -36,7 +36,9 @@ export class ExampleRecorder {
     const { params = {}, query, headers, body } = given;
     const { method, path } = this.#routes.get(operation) ?? { method: 'get', path: `/no operation ${operation}` };
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-    const search = new URLSearchParams(Object.entries(query ?? {}).map(([name, value]) => [name, String(value)] as [string, string]));
+    const search = new URLSearchParams(
+      Object.entries(query ?? {}).map(([name, value]) => [name, String(value)] as [string, string]),
+    );
     const response = await fetch(`${this.#url}${filled}${query === undefined ? '' : `?${search}`}`, {
       method: method.toUpperCase(),
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },

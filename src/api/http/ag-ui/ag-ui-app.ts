@@ -11,6 +11,7 @@ import { agUiEventSchema } from './events.ts';
 import { type OnAbort, OpenRuns } from './open-runs.ts';
 import { readRunRequest, runInputSchema } from './run-input.ts';
 import { RunStream } from './run-stream.ts';
+import { takeRun } from './run-turns.ts';
 import { stopRun, stopRunRoute } from './stop-run.ts';
 
 const runRoute = {
@@ -54,8 +55,10 @@ export function openAgUi({ onAbort = 'cancel', ...options }: AgUiOptions): Hono 
     const opened = await openBackend(backend, context);
     const request = readRunRequest(await readBody(context));
     const { threadId, runId } = request;
-    const run = new RunStream(opened, request);
     const { readers, onError } = serverFactsOf(context);
+    readers.checkPlace();
+    const taking = takeRun(opened, request);
+    const run = new RunStream(opened, request, taking);
     const opening = {
       name: [opened.tenant, threadId, runId],
       aborted: context.req.raw.signal,
@@ -71,7 +74,14 @@ export function openAgUi({ onAbort = 'cancel', ...options }: AgUiOptions): Hono 
         leave();
       }
     };
-    return await streamFrames(context, write, { writeFailure: ({ code, message }) => run.fail(code, message) });
+    // The status tells that the run was taken. A refusal is an event of the stream, as AG-UI demands.
+    await Promise.allSettled([taking]);
+    try {
+      return await streamFrames(context, write, { writeFailure: ({ code, message }) => run.fail(code, message) });
+    } catch (error) {
+      leave();
+      throw error;
+    }
   };
   app.post('/v1/ag-ui', async (context) => await answer(context, options));
   app.post('/v1/ag-ui/connect', async (context) => {

@@ -35,7 +35,7 @@ function readContent(message: AgUiMessage, index: number): string | ContentPart[
   return parseInput(contentSchema, message['content'] ?? '', `messages[${index}].content`);
 }
 
-const FILE_URL = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+[^,]*;base64,)/;
+const FILE_URL = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-][^,]*;base64,)/;
 const urlTextSchema = z
   .string()
   .regex(FILE_URL, 'expected an address that begins with https:, http: or data: with base64');

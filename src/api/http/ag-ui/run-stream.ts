@@ -5,17 +5,20 @@ import { convertToForm } from './event-form.ts';
 import { type AgUiEvent, type AgUiMessage, EventTable } from './events.ts';
 import type { RunRequest } from './run-input.ts';
 import { readAllResults } from './run-messages.ts';
-import { takeRun } from './run-turns.ts';
+import type { RunTurns } from './run-turns.ts';
 
 /** Streams the events of one run: of the turn that it answers, and of its own turn. */
 export class RunStream {
   readonly #backend: Backend;
   readonly #request: RunRequest;
+  readonly #taking: Promise<RunTurns>;
   #table: EventTable;
 
-  constructor(backend: Backend, request: RunRequest) {
+  /** @param taking run that is being taken. Its refusal ends the stream */
+  constructor(backend: Backend, request: RunRequest, taking: Promise<RunTurns>) {
     this.#backend = backend;
     this.#request = request;
+    this.#taking = taking;
     this.#table = this.#openTable(request.runId, request.messages);
   }
 
@@ -25,7 +28,7 @@ export class RunStream {
     // A reader that connects later gets the state with the events.
     if (state !== undefined) yield this.#write([{ type: 'STATE_SNAPSHOT', snapshot: state }]);
     if (isRepeated) yield this.#write([{ type: 'MESSAGES_SNAPSHOT', messages }]);
-    const { answered, hasOwn } = await takeRun(this.#backend, this.#request);
+    const { answered, hasOwn } = await this.#taking;
     if (answered !== undefined) {
       this.#table = this.#openTable(answered.turn, messages, answered.calls);
       yield* this.#follow(answered.turn, left, hasOwn);

@@ -28,7 +28,7 @@ import {
 } from './run-messages.ts';
 import { findSeed, seedThread } from './seed-thread.ts';
 
-interface RunTurns {
+export interface RunTurns {
   readonly answered?: { readonly turn: string; readonly calls: ReadonlySet<string> };
   readonly hasOwn: boolean;
 }

@@ -16,7 +16,7 @@ import type { ChatInput } from './turn-names.ts';
 /** A page sends its whole conversation, of which only the new messages are read. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 10_000;
-const FILE_URL = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+[^,]*;base64,)/;
+const FILE_URL = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-][^,]*;base64,)/;
 
 const partSchema = z.looseObject({
   type: z.string(),

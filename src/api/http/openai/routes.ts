@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { idSchema } from '../../../domain/ids.ts';
+import { unboundedList } from '../../contract/operation.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { compactRoute } from '../compact/compact-app.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
@@ -25,7 +26,7 @@ const requestItemSchema = z.looseObject({ id: z.string(), type: z.string() });
 const listSchema = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(requestItemSchema),
+    data: unboundedList(requestItemSchema),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
     has_more: z.boolean(),
@@ -42,7 +43,7 @@ const completionSchema = z
     object: z.string(),
     created: z.number(),
     model: idSchema,
-    choices: z.array(z.looseObject({ index: z.number(), finish_reason: z.string().nullable() })),
+    choices: unboundedList(z.looseObject({ index: z.number(), finish_reason: z.string().nullable() })),
   })
   .meta({ id: 'ChatCompletion' });
 
@@ -125,7 +126,7 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     method: 'post',
     path: `${OPENAI_BASE}/responses/input_tokens`,
     scopes: ['read'],
-    summary: 'Estimate the tokens of a request.',
+    summary: "Estimate the tokens of a request, without the agent's own prompt.",
     body: inputTokensSchema,
     results: json(z.looseObject({ object: z.string(), input_tokens: z.number() }).meta({ id: 'InputTokens' })),
   },
@@ -165,7 +166,9 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     path: `${OPENAI_BASE}/models`,
     scopes: ['read'],
     summary: 'List the agents of running workers, in the form of models.',
-    results: json(z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) }).meta({ id: 'ModelList' })),
+    results: json(
+      z.looseObject({ object: z.literal('list'), data: unboundedList(modelSchema) }).meta({ id: 'ModelList' }),
+    ),
   },
   {
     operation: 'openAiRetrieveModel',
