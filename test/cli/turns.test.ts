@@ -256,6 +256,8 @@ test('turnfold describe prints the state of a conversation, and erase --yes remo
   expect(described.stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['d1'],
     ['agent', 'asker'],
+    ['title', 'elsewhere'],
+    ['created', expect.stringMatching(/^20[-\d]+ [:\d]+, last message 20[-\d]+ [:\d]+$/)],
     ['log', expect.stringMatching(/^2 messages \(1 from users\), \d+ tokens$/)],
     ['context', expect.stringMatching(/^version 0, \d+ tokens without system prompt and tools$/)],
     ['last pass', 'none'],

@@ -145,8 +145,8 @@ function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
 }
 
 /**
- * Writes a message as its provider wrote it, in order. The API would refuse some blocks, which are left out: blank
- * texts, misplaced or unsigned thinking (A7), server tools' calls without results (A11), later compactions (A10).
+ * Writes a message as its provider wrote it, in order. Blocks that the API would refuse are left out: blank texts,
+ * misplaced or unsigned thinking (A7), server tools' calls without results (A11), later compactions (A10).
  * @returns undefined if the message has no verbatim blocks, or was edited
  */
 function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): AnthropicBlock[] | undefined {
