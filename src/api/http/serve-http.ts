@@ -149,8 +149,7 @@ interface MountedRequest extends IncomingMessage {
  */
 export function createNodeListener(app: Pick<HttpApp, 'fetch'>): NodeListener {
   const listen = getRequestListener(
-    (request, { outgoing }: { readonly outgoing: Pick<ServerResponse, 'destroy'> }) =>
-      app.fetch(request, { cut: () => void outgoing.destroy() }),
+    (request, { outgoing }) => app.fetch(request, { cut: () => void outgoing.destroy() }),
     // The process belongs to another server, so its globals stay as they are.
     { overrideGlobalObjects: false },
   );
