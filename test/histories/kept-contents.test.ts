@@ -132,7 +132,7 @@ describe('a user message with several text parts in a request over HTTP', () => 
       () =>
         readCompactRequest({ model: 'structural', input: [{ type: 'message', role: 'user', content }] }).userRequest,
     ],
-    ['AI SDK', () => readUserInput({ id: 'm', role: 'user', parts: content })],
+    ['AI SDK', () => readUserInput({ id: 'm', role: 'user', parts: content }).text],
   ])('the text parts of a user message are joined with a line break in the protocol %s', (_door, readMessageText) => {
     expect(readMessageText()).toBe('First.\nSecond.');
   });
