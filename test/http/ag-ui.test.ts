@@ -57,6 +57,14 @@ test('an AG-UI run delivers text, usage and a tool call of the worker', async ()
   });
 });
 
+test('the turn of an AG-UI run exists once the front-end has the status', async () => {
+  const { threadId, messages } = openThread('hello');
+  const body = JSON.stringify({ threadId, runId: 'r1', messages });
+  const { body: unread } = await fetch(`${server.url}/v1/ag-ui`, { method: 'POST', headers: JSON_TYPE, body });
+  expect(await fixture.client.result(threadId, 'r1')).toMatchObject({ turn: 'r1' });
+  await unread?.cancel();
+});
+
 test('an AG-UI run streams text and reasoning while the model writes', async () => {
   const gate = Promise.withResolvers<void>();
   gates.set('ag-ui', gate);
