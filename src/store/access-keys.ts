@@ -156,7 +156,9 @@ const tokenSecretScript: ScriptDefinition<
     const [now, flat] = reply as KeyReply;
     const fields = RecordFields.ofList(keyspace.tokenSecrets(tenant), flat);
     const names = ['id', 'secret', 'previousId', 'previousSecret'] as const;
-    const texts = names.flatMap((name) => (fields.has(name) ? [[name, fields.needText(name)]] : []));
+    const texts: [string, string][] = names.flatMap((name) =>
+      fields.has(name) ? [[name, fields.needText(name)]] : [],
+    );
     const previousUntil = fields.count('previousUntil');
     return { now, ...Object.fromEntries(texts), ...(previousUntil !== undefined && { previousUntil }) };
   },

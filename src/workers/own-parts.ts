@@ -1,5 +1,6 @@
 import type { Agent, Tool } from '../domain/agent.ts';
 import { schemaOfJson } from '../domain/json-schema.ts';
+import type { ModelProfile } from '../domain/model.ts';
 import type { TurnOwn } from '../domain/turn-own.ts';
 import { OPENAI_MAX_TOOLS } from '../wire/tools.ts';
 
@@ -51,17 +52,20 @@ interface ToolUse extends Pick<TurnOwn, 'toolChoice'> {
 
 /** Providers refuse such requests, but their errors would not name the field of the turn. */
 function findModelRefusal({ model }: Agent, { own, all, toolChoice }: ToolUse): RefusedPart | undefined {
-  const { id, abilities, toolRefusal, format } = model.profile;
-  const refusal = abilities?.tools === false ? `${id} calls no tools` : toolRefusal;
-  if (own > 0 && refusal !== undefined) return { field: 'tools', why: `the model of the agent takes none: ${refusal}` };
-  if (own > 0 && format?.startsWith('openai') === true && all > OPENAI_MAX_TOOLS) {
-    const why = `with those of the agent, the turn has ${all} tools, but ${id} accepts at most ${OPENAI_MAX_TOOLS}`;
-    return { field: 'tools', why };
-  }
+  const { profile } = model;
+  const why = own === 0 ? undefined : refuseTools(profile, all);
+  if (why !== undefined) return { field: 'tools', why };
   if (toolChoice !== 'required') return undefined;
   if (all === 0) return { field: 'toolChoice', why: 'required needs a tool, but agent and turn have none' };
-  if (abilities?.forcedTools !== false) return undefined;
-  return { field: 'toolChoice', why: `${id} refuses a forced tool call. Use auto or none` };
+  if (profile.abilities?.forcedTools !== false) return undefined;
+  return { field: 'toolChoice', why: `${profile.id} refuses a forced tool call. Use auto or none` };
+}
+
+function refuseTools({ id, abilities, toolRefusal, format }: ModelProfile, all: number): string | undefined {
+  const refusal = abilities?.tools === false ? `${id} calls no tools` : toolRefusal;
+  if (refusal !== undefined) return `the model of the agent takes none: ${refusal}`;
+  if (format?.startsWith('openai') !== true || all <= OPENAI_MAX_TOOLS) return undefined;
+  return `with those of the agent, the turn has ${all} tools, but ${id} accepts at most ${OPENAI_MAX_TOOLS}`;
 }
 
 /** The agent as it answers this turn. Its own tools have no `run`, so the turn waits for the results of its caller. */

@@ -127,7 +127,7 @@ describe.skipIf(!isInstalled)('servers that mount turnfold (npm ci --prefix exam
     const asked = await call('/v1/chat', { id: chat, messages: [{ id: 'm1', role: 'user', parts }] });
     expect(await asked.text()).toContain('tool-approval-request');
     const [{ waiting } = {}] = (await client.openTurns(chat)).turns;
-    const [{ id = '' } = {}] = waiting?.calls ?? [];
+    const id = waiting?.calls[0]?.id ?? '';
     const answered = await call(`/v1/chat/${chat}/answers`, { answers: { [id]: { approved: true } } });
     expect(await answered.json()).toMatchObject({ status: 'answered' });
     await expect.poll(async () => (await client.openTurns(chat)).turns).toEqual([]);

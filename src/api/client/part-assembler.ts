@@ -1,6 +1,5 @@
 import { callIdAt, seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { RecordedDecision } from '../../domain/turn.ts';
 import type {
   ModelCallKey,
   NoteBatch,
@@ -196,7 +195,7 @@ export class PartAssembler {
     this.#live = undefined;
     if (role === 'assistant') this.#step += 1;
     if (role === 'tool') {
-      const decided = decision !== undefined && { decision: decision as RecordedDecision };
+      const decided = decision !== undefined && { decision };
       this.#add({
         type: 'tool-result',
         step: this.#step,

@@ -57,7 +57,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { maxDepth, maxValues, bodyTimeoutMs, maxBodyBytes } = limits;
   const answering: Answering = {
     services: {
-      ...{ client, keys: client.keys, webhooks: client.webhooks },
+      client,
+      keys: client.keys,
+      webhooks: client.webhooks,
       streams: limits,
       memory: new AnswerMemory(limits.answerMemoryBytes, limits.stalledMs),
       basePath,

@@ -44,10 +44,8 @@ function addExample(operation: Operation, { params, query, headers, body, status
   if (body !== undefined && requestBody !== undefined && 'content' in requestBody) {
     Object.assign(requestBody.content['application/json'] ?? {}, { example: body });
   }
-  const response = operation.responses?.[String(status) as '200'];
-  if (response === undefined || !('content' in response)) return;
-  const content = response.content as Content;
-  const { 'application/json': json, [EVENT_STREAM]: stream } = content;
+  const responses = operation.responses as Record<string, { content?: Content } | undefined> | undefined;
+  const { 'application/json': json, [EVENT_STREAM]: stream } = responses?.[String(status)]?.content ?? {};
   if (json !== undefined && answer !== undefined) json.example = answer;
   if (stream === undefined || events === undefined) return;
   stream.examples = Object.fromEntries(Object.entries(events).map(([type, value]) => [type, { value }]));

@@ -19,7 +19,7 @@ const lastEventIdSchema = z.string().max(256).describe('Id of the last handled e
 
 interface RouteDescription extends Omit<ProtocolRoute, 'method' | 'status'> {
   readonly status?: ProtocolRoute['status'] | undefined;
-  readonly method: ProtocolRoute['method'] | Route['method'];
+  readonly method: ProtocolRoute['method'];
   /** Codes of all errors, in the order of the document. */
   readonly errors: readonly RouteError[];
   readonly answerError?: AnswerError | undefined;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { readAllowedHosts } from '../../domain/allowed-hosts.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { checkHost } from './access.ts';
@@ -149,7 +149,7 @@ interface MountedRequest extends IncomingMessage {
  */
 export function createNodeListener(app: Pick<HttpApp, 'fetch'>): NodeListener {
   const listen = getRequestListener(
-    (request, { outgoing }) => app.fetch(request, { cut: () => void outgoing.destroy() }),
+    (request, bindings) => app.fetch(request, { cut: () => void (bindings as HttpBindings).outgoing.destroy() }),
     // The process belongs to another server, so its globals stay as they are.
     { overrideGlobalObjects: false },
   );

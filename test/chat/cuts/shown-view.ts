@@ -16,9 +16,7 @@ interface ShownView {
  * of tools and decisions are shown apart, because the moment at which they arrive is free.
  */
 export function viewOf(messages: readonly UIMessage[], gate = ''): ShownView[] {
-  const shown = messages.map(({ id, role, metadata, parts }) =>
-    viewMessage({ id, role, metadata, parts: parts as Part[] }),
-  );
+  const shown = messages.map(({ id, role, metadata, parts }) => viewMessage({ id, role, metadata, parts }));
   return gate === '' ? shown : (JSON.parse(JSON.stringify(shown).replaceAll(gate, 'GATE')) as ShownView[]);
 }
 

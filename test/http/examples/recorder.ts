@@ -39,7 +39,7 @@ export class ExampleRecorder {
     const search = new URLSearchParams(
       Object.entries(query ?? {}).map(([name, value]) => [name, String(value)] as [string, string]),
     );
-    const response = await fetch(`${this.#url}${filled}${query === undefined ? '' : `?${search}`}`, {
+    const response = await fetch(`${this.#url}${filled}${query === undefined ? '' : `?${search.toString()}`}`, {
       method: method.toUpperCase(),
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -54,7 +54,7 @@ async function runTurns(recorder: ExampleRecorder, { client }: HttpFixture): Pro
   await recorder.send('openTurns', { params: { conversation }, query: { limit: 10 } });
   const { waiting } = await recorder.send('showTurn', { params: refund });
   await recorder.send('waiting', { query: { for: 'approval' } });
-  const [{ id: call = '' } = {}] = (waiting as unknown as { calls: { id: string }[] }).calls;
+  const call = (waiting as unknown as { calls: { id: string }[] }).calls[0]?.id ?? '';
   await recorder.send('answer', { params: refund, body: { answers: { [call]: { approved: true, by: 'ann' } } } });
   await recorder.send('result', { params: refund, query: WAIT });
   const later = { conversation, turn: 'later' };
@@ -114,7 +114,7 @@ async function runProposals(recorder: ExampleRecorder, http: HttpFixture): Promi
     const conversation = `to-${decision}`;
     await http.client.append({ conversation, agent: 'careful', messages: talk(8) });
     const proposed = await vi.waitUntil(() => http.client.proposal(conversation), { timeout: 60_000 });
-    const { proposal = '' } = proposed ?? {};
+    const proposal = proposed?.proposal ?? '';
     await recorder.send('proposal', { params: { conversation } });
     const reason = decision === 'reject' && { reason: 'The summary lost the order number.' };
     await recorder.send(decision, {
@@ -215,7 +215,7 @@ async function runOpenAi(recorder: ExampleRecorder): Promise<void> {
   await recorder.send('openAiUpdateConversation', { params: named, body: { metadata: { shop: 'south' } } });
   await recorder.send('openAiCreateItems', { params: named, body: { items: [item] } });
   const { data } = await recorder.send('openAiListItems', { params: named });
-  const [{ id: itemId = '' } = {}] = data as unknown as { id: string }[];
+  const itemId = (data as unknown as { id: string }[])[0]?.id ?? '';
   await recorder.send('openAiRetrieveItem', { params: { ...named, item: itemId } });
   await recorder.send('openAiDeleteItem', { params: { ...named, item: itemId } });
   await recorder.send('openAiCreateChatCompletion', {
