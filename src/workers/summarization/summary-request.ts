@@ -1,9 +1,11 @@
+import { buildInSlices } from '../../compaction/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { LogEntry } from '../../domain/message.ts';
+import { type LogEntry, type Message, withoutReasoning } from '../../domain/message.ts';
+import { readParts } from '../../domain/parts.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/summarizer.ts';
+import type { CachedPrefix, EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { TurnUsage } from '../../domain/turn.ts';
 import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
@@ -11,9 +13,10 @@ import type { Summary, Version } from '../../domain/version.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.ts';
 import type { ContextReader } from '../../store/contexts.ts';
 import type { SummaryLease } from '../../store/summaries.ts';
-import type { PreparedAgent } from '../prepared-agent.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
+import { hintProvider } from '../turn/model-request.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
-import { readPrefix } from './cached-prefix.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 /** Least tokens for copied user texts, even beyond their share: user texts that are not copied leave the context. */
@@ -214,4 +217,50 @@ async function findUserTextBefore(
   if (seq <= 1) return undefined;
   const entries = await contexts.readLog(conversation, [{ from: Math.max(1, seq - CHUNK), to: seq - 1 }]);
   return entries.findLast((entry) => entry.message.role === 'user')?.message.content;
+}
+
+interface PrefixPlace {
+  readonly conversation: ConversationRef;
+  readonly sequence: SummarizationTask['sequence'];
+  /** Number of earlier summaries that the summarizer updates. */
+  readonly summaries: number;
+}
+
+/**
+ * Reads the messages that the agent's model was sent, up to the end of the sequence. Its provider may have cached them.
+ * @returns undefined if the agent's model was sent the sequence in another form than the summarizer should read
+ */
+async function readPrefix(
+  contexts: SummarizationPorts['contexts'],
+  agent: PreparedAgent,
+  { conversation, sequence, summaries }: PrefixPlace,
+): Promise<CachedPrefix | undefined> {
+  const source = await contexts.readContext(conversation);
+  if (source === undefined) return undefined;
+  const { segments, number: version } = source.version;
+  const within = segments.filter(({ from, to }) => to >= sequence.from && from <= sequence.to);
+  const isWhole = within.every(
+    ({ kind, from, to }) =>
+      (kind === 'raw' || kind === 'summary') && (kind === 'raw' || (from >= sequence.from && to <= sequence.to)),
+  );
+  if (!isWhole || within.filter(({ kind }) => kind === 'summary').length !== summaries) return undefined;
+  const { items } = await eventLoopShare.run(buildInSlices(source));
+  const shown = items.filter(({ to }) => to <= sequence.to);
+  // The agent's model was sent the loaded contents, which would have to be loaded again.
+  if (agent.agent.loadContent !== undefined && shown.some(({ message }) => hasReference(message))) return undefined;
+  const { system, tools, overhead } = await prepareAsLastTurn(contexts, conversation, agent);
+  const { cache } = hintProvider(agent, conversation, {});
+  return {
+    system,
+    tools,
+    ...(cache && { cache }),
+    messages: withoutReasoning(shown.map(({ message }) => message)),
+    version,
+    tokens: overhead.tokens + shown.reduce((sum, { tokens }) => sum + tokens, 0),
+    rangeTokens: sequence.tokens,
+  };
+}
+
+function hasReference(message: Message): boolean {
+  return message.parts !== undefined && readParts(message).some(({ kind }) => kind === 'reference');
 }
