@@ -21,8 +21,8 @@ function eventAt(id: string): ChatNews {
 }
 
 /** Sends one event on each connection, and then stays silent. */
-function openTransport(): { readonly positions: string[]; readonly follow: DurableTransport['follow'] } {
-  const positions: string[] = [];
+function openTransport(): { readonly positions: (string | undefined)[]; readonly follow: DurableTransport['follow'] } {
+  const positions: (string | undefined)[] = [];
   const follow = async function* follow({ after, signal }: Parameters<DurableTransport['follow']>[0]) {
     positions.push(after);
     yield eventAt(`${positions.length}`);
