@@ -50,7 +50,7 @@ interface Answering extends Gate {
  * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const { client, isReadOnly = false, basePath = '', onError = () => undefined } = options;
+  const { client, isReadOnly = false, basePath = '', protocols = [], onError = () => undefined } = options;
   const access = openAccess(options);
   const limits = { ...LIMIT_DEFAULTS, ...options.limits };
   const readers = new ServerReaders({ ...limits, onError });
@@ -71,7 +71,6 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     readers,
     limits: { maxBytes: maxBodyBytes, maxDepth, maxValues, timeoutMs: bodyTimeoutMs },
   };
-  const protocols = options.protocols ?? [];
   const protocolRoutes = protocols.flatMap((protocol) => protocol.routes);
   const described = [...routes.map(describeRoute), ...protocols.flatMap(describeProtocol)];
   const document = describeRoutes(described, API_VERSION, basePath);
