@@ -9,9 +9,7 @@ const note = `(skipped without chromium and the built page${why})`;
 
 async function findViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
-  const { violations } = (await page.evaluate(`axe.run()`)) as {
-    violations: { id: string; nodes: { html: string }[] }[];
-  };
+  const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(`axe.run()`);
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 

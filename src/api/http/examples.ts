@@ -44,8 +44,8 @@ function addExample(operation: Operation, { params, query, headers, body, status
   if (body !== undefined && requestBody !== undefined && 'content' in requestBody) {
     Object.assign(requestBody.content['application/json'] ?? {}, { example: body });
   }
-  const responses = operation.responses as Record<string, { content?: Content } | undefined> | undefined;
-  const { 'application/json': json, [EVENT_STREAM]: stream } = responses?.[String(status)]?.content ?? {};
+  const responses: Record<string, { content?: Content } | undefined> = operation.responses ?? {};
+  const { 'application/json': json, [EVENT_STREAM]: stream } = responses[String(status)]?.content ?? {};
   if (json !== undefined && answer !== undefined) json.example = answer;
   if (stream === undefined || events === undefined) return;
   stream.examples = Object.fromEntries(Object.entries(events).map(([type, value]) => [type, { value }]));
