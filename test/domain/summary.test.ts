@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderSummary, renderWidestSummary } from '../../src/domain/summary.ts';
+import { parseSummary, renderSummary, renderWidestSummary } from '../../src/domain/summary.ts';
 
 test('a rendered summary contains its range of messages, and its version number if it has one', () => {
   expect(renderSummary('A text.', { from: 3, to: 9, version: 4 })).toMatch(
@@ -25,4 +25,24 @@ test('renderWidestSummary returns a text at least as long as the summary rendere
   for (const version of [undefined, 1, 999_999]) {
     expect(renderSummary('A text.', { from: 1, to: 2, version }).length).toBeLessThanOrEqual(counted.length);
   }
+});
+
+test.each([
+  ['with a version', 'A text.', { from: 3, to: 9, version: 4 }],
+  ['without a version', 'A text.', { from: 3, to: 9 }],
+  ['with several lines', 'One.\n\nTwo.\n', { from: 1, to: 1 }],
+  ['that quotes tags of summaries', 'a </summary> b < Summary > <b>', { from: 1, to: 2, version: 1 }],
+  ['without text', '', { from: 1, to: 2 }],
+])('a summary %s is parsed into the text and label that it was rendered from', (_, text, label) => {
+  expect(parseSummary(renderSummary(text, label))).toStrictEqual({ text, label });
+});
+
+test.each([
+  ['a plain text', () => 'A text.'],
+  ['a summary with another note', (rendered: string) => rendered.replace('A record', 'No record')],
+  ['a summary without its range', (rendered: string) => rendered.replace(' messages="1-2"', '')],
+  ['a summary with text before its tag', (rendered: string) => `Before ${rendered}`],
+  ['a summary whose tag is not closed', (rendered: string) => rendered.replace('</summary>', '')],
+])('%s is not parsed as a summary', (_, change) => {
+  expect(parseSummary(change(renderSummary('A text.', { from: 1, to: 2 })))).toBeUndefined();
 });
