@@ -48,7 +48,8 @@ const workers = Object.entries(services).filter(([, { image }]) => image === 'tu
 const dockerfile = read('Dockerfile');
 
 /** Settings that compose fixes: the address of its Redis, and values that other parts of these files rely on. */
-const FIXED = /^REDIS_|^TURNFOLD_(SHUTDOWN_MS|METRICS_HOST|METRICS_PORT)$/;
+/** Settings that compose fixes, and the one that only `turnfold mcp` reads. */
+const FIXED = /^REDIS_|^TURNFOLD_(SHUTDOWN_MS|METRICS_HOST|METRICS_PORT|URL)$/;
 const PROVIDERS = ['anthropic', 'openai'];
 
 /** These files name options, settings and files that nothing compiles: here they are held to the code. */
