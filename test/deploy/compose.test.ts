@@ -47,8 +47,10 @@ const { redis } = services;
 const workers = Object.entries(services).filter(([, { image }]) => image === 'turnfold:local');
 const dockerfile = read('Dockerfile');
 
-/** Settings that compose fixes: the address of its Redis, and values that other parts of these files rely on. */
-/** Settings that compose fixes, and the one that only `turnfold mcp` reads. */
+/**
+ * Settings that compose fixes: the address of its Redis, and values that other parts of these files rely on. Workers do
+ * not read `TURNFOLD_URL`.
+ */
 const FIXED = /^REDIS_|^TURNFOLD_(SHUTDOWN_MS|METRICS_HOST|METRICS_PORT|URL)$/;
 const PROVIDERS = ['anthropic', 'openai'];
 

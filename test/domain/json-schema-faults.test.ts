@@ -6,11 +6,7 @@ const problemsOf = (schema: unknown, value: unknown): string[] =>
   checkJsonSchema(schema, value).map(({ path, why }) => [...path, why].join(' '));
 
 const NUMBER_OR_TEXT = [{ type: 'number' }, { type: 'string' }];
-const IF_NUMBER = Object.fromEntries([
-  ['if', { type: 'number' }],
-  ['then', { minimum: 5 }],
-  ['else', { minLength: 2 }],
-]);
+const IF_NUMBER = JSON.parse('{"if":{"type":"number"},"then":{"minimum":5},"else":{"minLength":2}}') as object;
 const DEFINITIONS = { $defs: { 'a/b~c': { type: 'number' } } };
 
 test.each<[string, unknown, unknown, string]>([
