@@ -114,7 +114,7 @@ export class Gates {
       this.#reportAnswer(caller, clock.now() - startedAt, answer);
       return answer;
     } catch (error) {
-      // A model may be user code, whose times may not be numbers.
+      // A model can be user code, so the retry times in its errors are possibly not numbers.
       const read = isModelError(error, 'retry') ? readModelError(error, clock.now()) : undefined;
       if (read?.isLimit !== true) {
         if (this.#countsCalls(caller)) this.#report(caller, 'failed', clock.now() - startedAt);

@@ -54,7 +54,7 @@ test('claims padded with blanks are read as long as they are not too long', () =
   expect(readConversationToken(joinToken(padClaims(100), signature))?.claims).toEqual(claims);
 });
 
-test('conversation tokens are told from other keys by their start alone', () => {
+test('the start of a key alone shows whether the key is a conversation token', () => {
   expect(isConversationToken(joinToken(writeClaims(claims), signature))).toBe(true);
   expect(isConversationToken('tfc_')).toBe(true);
   expect(isConversationToken('tfk_tfc_')).toBe(false);

@@ -50,17 +50,17 @@ test('preliminary outputs are returned to the caller but not kept for the log', 
   expect(notes.values).toStrictEqual([{ name: 'rows', data: 1 }]);
 });
 
-test.each<[string, string, unknown, unknown, unknown]>([
-  ['a name that is no text', 'emit.name', 1, 0, undefined],
-  ['an empty name', 'emit.name', '', 0, undefined],
-  ['a name with a space', 'emit.name', 'two words', 0, undefined],
-  ['a name of 65 characters', 'emit.name', 'n'.repeat(65), 0, undefined],
-  ['a name that protocols use themselves', 'emit.name', 'progress', 0, undefined],
-  ['a key that is no text', 'emit.key', 'rows', 0, 1],
-  ['an empty key', 'emit.key', 'rows', 0, ''],
-  ['a key of 65 characters', 'emit.key', 'rows', 0, 'k'.repeat(65)],
-  ['data that JSON cannot represent', 'emit.data', 'rows', undefined, undefined],
-])('a tool cannot emit a value with %s, and the error names %s', (_, field, name, data, key) => {
+test.each<[string, string, readonly [name: unknown, data: unknown, key?: unknown]]>([
+  ['a name that is no text', 'emit.name', [1, 0, undefined]],
+  ['an empty name', 'emit.name', ['', 0, undefined]],
+  ['a name with a space', 'emit.name', ['two words', 0, undefined]],
+  ['a name of 65 characters', 'emit.name', ['n'.repeat(65), 0, undefined]],
+  ['a name that protocols use themselves', 'emit.name', ['progress', 0, undefined]],
+  ['a key that is no text', 'emit.key', ['rows', 0, 1]],
+  ['an empty key', 'emit.key', ['rows', 0, '']],
+  ['a key of 65 characters', 'emit.key', ['rows', 0, 'k'.repeat(65)]],
+  ['data that JSON cannot represent', 'emit.data', ['rows', undefined, undefined]],
+])('a tool cannot emit a value with %s, and the error names %s', (_, field, [name, data, key]) => {
   const notes = new CallData();
   expect(errorOf(() => notes.put(name, data, key))).toMatchObject({ code: 'invalid_input', field });
   expect(notes.values).toEqual([]);
@@ -98,7 +98,7 @@ test('one call emits a limited number of names and keys, but may replace their v
   expect(notes.values[0]).toStrictEqual({ name: 'rows', key: '0', data: 'replaced' });
 });
 
-test('the id of a value is its name, followed by its key if it has one', () => {
+test('the id of an emitted value is its name, followed by its key if it has one', () => {
   expect(idOfData({ name: 'rows' })).toBe('rows');
   expect(idOfData({ name: 'rows', key: 'first' })).toBe('rows/first');
 });

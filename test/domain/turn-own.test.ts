@@ -48,7 +48,7 @@ describe('the fields that a turn brings of its own', () => {
   });
 });
 
-describe('what a turn brings, as it is stored', () => {
+describe('the stored form of the fields that a turn brings', () => {
   const whole = {
     tools: [{ ...tool, description: 'Weather of a city' }],
     instructions: 'Answer in French.',

@@ -32,7 +32,7 @@ describe('texts of an imported message', () => {
     expect(contentsOf(read({ role: 'assistant', content }))).toEqual([joined]);
   });
 
-  it('an import reads a plain text document as text, with its title and its context', () => {
+  it('an import turns a plain text document into text that includes its fields `title` and `context`', () => {
     const source = { type: 'text', media_type: 'text/plain', data: 'Grass is green.' };
     const document = { type: 'document', source, title: 'Colours', context: 'From 2019.' };
     const [content] = contentsOf(read({ role: 'user', content: [document, { type: 'text', text: 'Which colour?' }] }));

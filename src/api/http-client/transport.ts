@@ -25,7 +25,7 @@ export interface HttpAnswer<Body> {
   readonly headers: Headers;
 }
 
-/** First pause between two attempts. A server that restarts often accepts requests within 100 ms. */
+/** First pause between two attempts. A restarting server usually accepts requests within 100 ms. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 /** First words of the error with which this client ends a request that takes too long. */

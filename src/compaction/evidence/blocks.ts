@@ -108,7 +108,7 @@ export class PairOwners {
   place(text: string, add: (owner: TextRecord | undefined, depth: number) => TextRecord | undefined): void {
     const indent = text.search(/\S/) + Number(BULLET.test(text));
     const key = keyOfPair(text);
-    // A pair with the first pair's indentation belongs to the first pair, unless it has the same key or no value.
+    // A pair indented like the first pair is part of the same block, unless it repeats the first key or has no value.
     const isBesideFirst = key !== undefined && key !== this.#firstKey && !/:\s*$/.test(text);
     const owner = this.#close(indent, isBesideFirst);
     if (owner === undefined) this.#firstKey = key;

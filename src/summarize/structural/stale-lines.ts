@@ -12,7 +12,7 @@ const MIN_REPEATED_CHARS = 24;
 const STATED_VALUE =
   /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
 const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
-/** Separator of keys and values. Most lines have no separator, and match neither pattern. */
+/** Separator of keys and values. Tested first, because most lines have none and so match no pattern below. */
 const SEPARATOR = /[:=：]/;
 /** One word that may name the subject of a call, such as a path or an order's id. */
 const NAME = /^\S{1,200}$/;

@@ -212,7 +212,7 @@ function* findRefusal(
   const misfit = findMisfit(version, prepared);
   if (misfit !== undefined) return refuse(edits, misfit);
   if (state.quarantine?.segments === hashSegments(version.segments)) {
-    return refuse(edits, 'the provider refused an earlier context version that changed the log in the same way');
+    return refuse(edits, 'the provider refused an earlier context version with the same changes against the log');
   }
   const appended = segmentBehind(version, live.head, items);
   const segments = [...version.segments, ...appended];

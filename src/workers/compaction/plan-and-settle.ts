@@ -77,7 +77,7 @@ export interface VersionRefusal {
 
 const QUARANTINED: VersionRefusal = {
   codes: ['quarantined'],
-  message: 'the provider refused an earlier context version that changed the log in the same way',
+  message: 'the provider refused an earlier context version with the same changes against the log',
 };
 
 /** The result if every possible version breaks a rule, even the version without summaries. */

@@ -77,7 +77,7 @@ describe('the corpus of recordings, which knows common identifiers', () => {
     expect(point.needles.map(({ text }) => text)).toEqual(['order_3']);
   });
 
-  test('the corpus judges identifiers of a small group by all recordings together', () => {
+  test('an identifier of a group with few recordings is common if enough of all recordings contain it', () => {
     const corpus = new Corpus([...recordings, { id: 'x', group: 'other', messages: [user('zeta_one')] }]);
     expect(corpus.isCommon('basic_economy', 'other')).toBe(true);
   });

@@ -32,7 +32,7 @@ export interface HistoryFormat {
   /** Name of the format in a sentence, with an article: `a Claude Code session`. */
   readonly title: string;
   readonly recognizes: (records: readonly FileRecord[]) => boolean;
-  /** @throws invalid_input with the place of a record that would lose calls */
+  /** @throws invalid_input with the place of the first record whose tool calls the import could not keep */
   readonly read: (records: readonly FileRecord[]) => ForeignConversation[];
 }
 
