@@ -109,7 +109,10 @@ export async function* listShown(
     const { seq, turn, message } = entry;
     if (isWithin(facts.dropped, seq)) continue;
     if (message.role === 'user') {
-      asked.push(entry);
+      // Steers no turn, so it is shown at once. To hold many large messages would take much memory.
+      if (answer === undefined && turn === undefined && asked.length === 0)
+        yield* await showAsked(facts, [entry], turn);
+      else asked.push(entry);
       continue;
     }
     if (message.role !== 'assistant' && message.role !== 'tool') continue;
