@@ -71,7 +71,7 @@ export const chatRequestSchema = z
       .string()
       .max(4_000)
       .optional()
-      .describe('Id of the last event of a stream that broke off. The same request then goes on behind this event.'),
+      .describe('Id of the last event that arrived before the stream was cut. The answer continues behind this event.'),
   })
   .meta({ id: 'ChatRequest', examples: EXAMPLES });
 
