@@ -28,6 +28,8 @@ export interface ModelCallKey {
 
 export interface PieceBatch extends ModelCallKey {
   readonly pieces: readonly StreamPiece[];
+  /** True if the log may keep the reasoning among the pieces. */
+  readonly keepsReasoning?: boolean;
   /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. */
   readonly textTokens?: number;
 }
@@ -64,13 +66,15 @@ function decodeNotes(text: string): NoteBatch | undefined {
 /**
  * Encodes a batch as one field for each piece. The name of a field is a letter with numbers: `t<at>`, `r<at>`,
  * `c<call>` or `a<call>.<at>`. The key of the call stands before the first name only, because each further string of an
- * entry makes a replay slower. The token count stands last, under the name `n`, for `lua/shared/stopped.lua`.
+ * entry makes a replay slower. For `lua/shared/stopped.lua`, `k` says that the log may keep the reasoning, and the token
+ * count stands last, under the name `n`.
  */
-export function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: PieceBatch): string[] {
+export function encodeBatch({ seq, step, epoch, attempt, pieces, keepsReasoning, textTokens }: PieceBatch): string[] {
   const fields = pieces.flatMap((piece, index) => {
     const before = index === 0 ? `${seq} ${step} ${epoch} ${attempt} ` : '';
     return [before + namePiece(piece), piece.kind === 'call' ? piece.name : piece.text];
   });
+  if (keepsReasoning === true) fields.push('k', '1');
   return textTokens === undefined ? fields : [...fields, 'n', String(textTokens)];
 }
 

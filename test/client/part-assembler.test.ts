@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PartAssembler } from '../../src/api/client/part-assembler.ts';
 import { positionSchema } from '../../src/api/client/stream-position.ts';
 import type { TurnPart } from '../../src/api/contract/turn-parts.ts';
-import type { LogEntry, Message } from '../../src/domain/message.ts';
+import { type LogEntry, MAX_REASONING_CHARACTERS, type Message } from '../../src/domain/message.ts';
 import type { StreamEntry, StreamPiece } from '../../src/store/stream-entries.ts';
 import type { StreamPage } from '../../src/store/streams.ts';
 
@@ -259,4 +259,45 @@ test('a reader that resumes gets no pieces of a failed model call once the messa
   expect(withoutIds(parts)).toEqual([piece('echoed and told')]);
   const before = page([batch(1, [text('something else entirely')])]);
   expect(resume([before], whole)).toEqual([restart(), piece('echoed and told')]);
+});
+
+describe('reasoning', () => {
+  const thinks = (value: string, at = 0): StreamPiece => ({ kind: 'reasoning', at, text: value });
+  const thought = (value: string): Body => ({ type: 'reasoning', step: 1, piece: value });
+  const recorded = (reasoning: string | undefined, content = 'Blue.'): LogEntry => {
+    return entry(2, { role: 'assistant', content, ...(reasoning !== undefined && { reasoning }) });
+  };
+
+  test('a reader that joins late gets the reasoning of the log before the text', () => {
+    expect(read(page([], [recorded('I look up.')]))).toEqual([thought('I look up.'), piece('Blue.')]);
+  });
+
+  test('a reader that has the start of the reasoning gets its rest from the log', () => {
+    const pages = [page([batch(1, [thinks('I look')])]), page([], [recorded('I look up.')])];
+    expect(read(...pages)).toEqual([thought('I look'), thought(' up.'), piece('Blue.')]);
+    expect(resume(pages.slice(0, 1), page([], [recorded('I look up.')]))).toEqual([thought(' up.'), piece('Blue.')]);
+  });
+
+  test('reasoning of a model call that failed is taken back, also after a resume', () => {
+    const before = [page([batch(1, [thinks('I guess')])])];
+    const log = page([], [recorded('I look up.')]);
+    const expected = [restart(), thought('I look up.'), piece('Blue.')];
+    expect(read(...before, log)).toEqual([thought('I guess'), ...expected]);
+    expect(resume(before, log)).toEqual(expected);
+    const live = page([batch(2, [thinks('I look up.')], { attempt: 2 })]);
+    expect(resume(before, live)).toEqual([restart(), thought('I look up.')]);
+  });
+
+  test('a reader keeps reasoning that the log does not have', () => {
+    const before = [page([batch(1, [thinks('I look'), text('Bl')])])];
+    const log = page([], [recorded(undefined)]);
+    expect(read(...before, log)).toEqual([thought('I look'), piece('Bl'), piece('ue.')]);
+    expect(resume(before, log)).toEqual([piece('ue.')]);
+  });
+
+  test('a reader keeps reasoning whose end the log leaves out', () => {
+    const long = 'x'.repeat(MAX_REASONING_CHARACTERS);
+    const before = [page([batch(1, [thinks(`${long}y`)])])];
+    expect(resume(before, page([], [recorded(long)]))).toEqual([piece('Blue.')]);
+  });
 });

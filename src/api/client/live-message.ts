@@ -30,10 +30,12 @@ export class LiveMessage implements KnownMessage {
   }
 
   /** False if these are pieces of a failed model call, from which the recorded message differs. */
-  isStartOf({ content, toolCalls = [] }: Pick<Message, 'content' | 'toolCalls'>): boolean {
+  isStartOf({ content, toolCalls = [], reasoning }: Message): boolean {
     const continues = ({ name, arguments: written }: KnownMessage['calls'][number], index: number): boolean =>
       toolCalls[index]?.name === name && toolCalls[index].arguments.startsWith(written);
-    return content.startsWith(this.text) && this.calls.every(continues);
+    // The log may lack the end of the reasoning.
+    const isSame = reasoning === undefined || this.reasoning.startsWith(reasoning.slice(0, this.reasoning.length));
+    return isSame && content.startsWith(this.text) && this.calls.every(continues);
   }
 
   add(piece: StreamPiece): void {

@@ -1,5 +1,5 @@
 import { callIdAt, seqOfCallId } from '../../domain/ids.ts';
-import type { LogEntry } from '../../domain/message.ts';
+import { type LogEntry, MAX_REASONING_CHARACTERS } from '../../domain/message.ts';
 import type {
   ModelCallKey,
   NoteBatch,
@@ -163,7 +163,7 @@ export class PartAssembler {
 
   /**
    * Voids what the reader has if the pieces are of another model call. After a resume, a hash in the position decides.
-   * @returns false if too few pieces are here to compare
+   * @returns false if there are too few pieces to compare
    */
   #continues(live: LiveMessage, isAll: boolean): boolean {
     const delivered = this.#delivered;
@@ -184,8 +184,9 @@ export class PartAssembler {
       isError = false,
       data = [],
       decision,
+      reasoning,
     } = message;
-    const known = { text: content, calls };
+    const known = { text: content, calls, ...(isWhole(reasoning) && { reasoning }) };
     if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
     if (role === 'assistant') this.#completeMessage(known, message);
     // A reader that resumes behind such a value still gets the result, so the value has the position before it.
@@ -238,6 +239,11 @@ export class PartAssembler {
     this.#live = undefined;
     this.#add({ type: 'restart', step: 1 });
   }
+}
+
+/** The log may lack the reasoning that readers have, or its end. */
+function isWhole(kept: string | undefined): kept is string {
+  return kept !== undefined && kept.length < MAX_REASONING_CHARACTERS;
 }
 
 /** Seq of the log entry that comes directly before a stream entry. */

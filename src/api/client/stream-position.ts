@@ -7,7 +7,7 @@ interface OpenMessage {
   /** Characters of the last started call's arguments. */
   arguments: number;
   complete: number;
-  /** Recognizes a message whose text, call names or arguments differ. */
+  /** Recognizes a message whose text, call names or arguments differ, and behind these 7 characters its reasoning. */
   hash: string;
 }
 
@@ -62,11 +62,15 @@ function hashText(text: string, before = EMPTY_TEXT_HASH): number {
 
 export interface KnownMessage {
   readonly text: string;
+  /** Absent if the message may lack reasoning that readers have. */
+  readonly reasoning?: string;
   readonly calls: readonly { readonly name: string; readonly arguments: string }[];
 }
 
 interface Hashes {
   text: number;
+  /** Undefined if the reasoning is not known. */
+  reasoning: number | undefined;
   names: number;
   arguments: number;
 }
@@ -77,7 +81,12 @@ const NOTHING = { text: 0, reasoning: 0, calls: 0, arguments: 0, complete: 0 };
 export class DeliveredMessage {
   call: string | undefined;
   readonly #counts: Omit<OpenMessage, 'hash'>;
-  #hashes: Hashes = { text: EMPTY_TEXT_HASH, names: EMPTY_TEXT_HASH, arguments: EMPTY_TEXT_HASH };
+  #hashes: Hashes = {
+    text: EMPTY_TEXT_HASH,
+    reasoning: EMPTY_TEXT_HASH,
+    names: EMPTY_TEXT_HASH,
+    arguments: EMPTY_TEXT_HASH,
+  };
   #resumed: string | undefined;
 
   constructor(call: string | undefined, resumed?: OpenMessage) {
@@ -92,14 +101,15 @@ export class DeliveredMessage {
   }
 
   get open(): OpenMessage {
-    return { ...this.#counts, hash: this.#resumed ?? joinHashes(this.#hashes) };
+    const { reasoning } = this.#counts;
+    return { ...this.#counts, hash: this.#resumed ?? joinHashes(this.#hashes, reasoning > 0) };
   }
 
   /** `short`: the message is shorter than what was delivered of it. */
   compare(message: KnownMessage): 'same' | 'other' | 'short' {
     const hashes = this.#hash(message);
     if (hashes === undefined) return 'short';
-    if (joinHashes(hashes) !== this.open.hash) return 'other';
+    if (!isSame(joinHashes(hashes, this.#counts.reasoning > 0), this.open.hash)) return 'other';
     this.#hashes = hashes;
     this.#resumed = undefined;
     return 'same';
@@ -115,6 +125,8 @@ export class DeliveredMessage {
   takeReasoning(reasoning: string): string {
     const piece = reasoning.slice(this.#counts.reasoning);
     this.#counts.reasoning += piece.length;
+    const { reasoning: before } = this.#hashes;
+    this.#hashes.reasoning = before === undefined ? undefined : hashText(piece, before);
     return piece;
   }
 
@@ -144,18 +156,31 @@ export class DeliveredMessage {
   }
 
   #hash(message: KnownMessage): Hashes | undefined {
-    const { text, calls, arguments: written } = this.#counts;
+    const { text, reasoning, calls, arguments: written } = this.#counts;
     const last = message.calls[calls - 1]?.arguments ?? '';
     if (message.text.length < text || message.calls.length < calls || last.length < written) return undefined;
+    if (message.reasoning !== undefined && message.reasoning.length < reasoning) return undefined;
     const names = message.calls.slice(0, calls).map(({ name }) => `${name}\n`);
     return {
       text: hashText(message.text.slice(0, text)),
+      reasoning: message.reasoning === undefined ? undefined : hashText(message.reasoning.slice(0, reasoning)),
       names: hashText(names.join('')),
       arguments: hashText(last.slice(0, written)),
     };
   }
 }
 
-function joinHashes({ text, names, arguments: written }: Hashes): string {
-  return hashText(`${text} ${names} ${written}`).toString(36);
+const HASH_CHARACTERS = 7;
+
+function joinHashes({ text, reasoning, names, arguments: written }: Hashes, hasReasoning: boolean): string {
+  const hash = hashText(`${text} ${names} ${written}`).toString(36);
+  if (!hasReasoning || reasoning === undefined) return hash;
+  return `${hash.padStart(HASH_CHARACTERS, '0')}${reasoning.toString(36)}`;
+}
+
+/** Compares the reasoning only if both hashes have it. */
+function isSame(first: string, second: string): boolean {
+  const [texts, others] = [first, second].map((hash) => hash.slice(0, HASH_CHARACTERS).padStart(HASH_CHARACTERS, '0'));
+  const [reasoning, other] = [first, second].map((hash) => hash.slice(HASH_CHARACTERS));
+  return texts === others && (reasoning === '' || other === '' || reasoning === other);
 }

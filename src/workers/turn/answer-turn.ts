@@ -2,7 +2,6 @@ import { nameConversation } from '../../domain/ids.ts';
 import { isLost } from '../../domain/lease.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
-import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { type SoloHold, waitWithin } from '../solo-lock.ts';
@@ -17,16 +16,16 @@ import {
   leaveIfNew,
   leaveUnanswered,
   noteRefusal,
-  requestUnderLease,
   rollBack,
 } from './refused-request.ts';
-import { decideStep, decideTurnEnd, mayWaitForPass } from './step-decision.ts';
+import { decideStep, mayWaitForPass } from './step-decision.ts';
 import { runTools } from './tool-round.ts';
 import { briefTurn } from './turn-brief.ts';
 import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
 import { LostTurn, TurnGuard, TurnTimeout } from './turn-guard.ts';
 import { countSteps, MODEL_STEP, modelKey, TurnJournal } from './turn-journal.ts';
 import { CLAIMED, endWithin, nextTurnState } from './turn-machine.ts';
+import { requestPassAfter, requestUnderLease } from './turn-passes.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
 import { catchUp, startLimit, undoSettled } from './turn-start.ts';
 import {
@@ -146,7 +145,9 @@ function openTurn(delivery: OpenDelivery, { claimed, guard }: ClaimedWork, prepa
   // A cancel logs the streamed text with its token count. The first piece counts with the delimiters of its message.
   const countText = async (text: string, at: number): Promise<number> =>
     at > 0 ? await prepared.counter.count(text) : (await prepared.weigh({ role: 'assistant', content: text })).tokens;
-  const streamed = { ...ports, lease: guard.lease, ...(prepared.agent.onCancel !== 'discard' && { countText }) };
+  const { onCancel, keepReasoning } = prepared.agent;
+  const kept = onCancel !== 'discard' && { countText, keepsReasoning: keepReasoning !== false };
+  const streamed = { ...ports, lease: guard.lease, ...kept };
   const stream = new PieceStream(streamed);
   const own = { turnContext: {}, callSettings: {}, lasting: prepared };
   return { claimed, prepared, ...own, journal, context, guard, stream, ports, settings };
@@ -207,7 +208,7 @@ const ACTIONS: {
 async function checkStep(run: RunningTurn): Promise<RunFacts['check']> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return { status: 'stopping' };
-  await journal.takeSteering();
+  await journal.takeSteering(prepared.agent.accepts?.parts === false ? 'parts' : undefined);
   const number = countSteps(journal.steps, MODEL_STEP) + 1;
   const key = modelKey(number);
   const waits = journal.waitsOf(key);
@@ -227,22 +228,4 @@ async function becomeAlone(delivery: OpenDelivery, guard: TurnGuard): Promise<bo
   const started = await turns.startAlone(guard.lease, isWatched);
   if (isLost(started)) throw new LostTurn(started.status);
   return true;
-}
-
-/**
- * Requests a pass if a threshold is met. After a crash before this, the next turn's threshold check requests it.
- * @returns the next turn, whose state was read before the pass was requested, with the id of that pass
- */
-async function requestPassAfter(
-  { claimed, lasting, journal, ports }: RunningTurn,
-  next: ClaimedTurn | undefined,
-): Promise<ClaimedTurn | undefined> {
-  const { conversation } = claimed.lease;
-  const { calibration } = lasting.overhead;
-  const { reasons, backoff } = decideTurnEnd(lasting, journal.conversation);
-  if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
-  if (reasons.length === 0) return next;
-  const answer = await requestPass(ports, conversation, { reasons, calibration });
-  if (next === undefined || answer.status === 'gone') return next;
-  return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
 }

@@ -21,6 +21,8 @@ export interface StreamedTurn {
   readonly onEvent: EventListener;
   /** Counts tokens of a text, so that a cancel can log the text. Undefined if the agent discards such text. */
   readonly countText?: ((text: string, at: number) => Promise<number>) | undefined;
+  /** True if the log may keep the reasoning. A cancel then logs the reasoning in front of such text. */
+  readonly keepsReasoning?: boolean;
 }
 
 interface StreamedStep {
@@ -93,7 +95,9 @@ export class PieceStream {
       if (batch.length === 0) return undefined;
       const counted = await this.#countText(batch);
       const sent = (): void => pieces.markSent(batch);
-      return { batch: { seq, step, epoch, attempt, pieces: batch, ...counted }, sent };
+      const isKept = this.#turn.keepsReasoning === true && batch.some(({ kind }) => kind === 'reasoning');
+      const kept = isKept && { keepsReasoning: true };
+      return { batch: { seq, step, epoch, attempt, pieces: batch, ...kept, ...counted }, sent };
     });
   }
 

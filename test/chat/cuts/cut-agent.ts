@@ -50,12 +50,14 @@ export function createCutAgent(): Agent {
   };
 }
 
-function answerPlainly({ messages }: ModelRequest): ScriptedOutcome {
-  const isFailing = messages.at(-1)?.content.startsWith('fail') === true;
-  return isFailing ? new ModelError('fatal', 'the model is broken') : { content: say(3, 'plain') };
+function answerPlainly(request: ModelRequest): ScriptedOutcome {
+  const asked = request.messages.at(-1)?.content ?? '';
+  if (asked.startsWith('fail')) return new ModelError('fatal', 'the model is broken');
+  return { content: asked.startsWith('waver') ? think(request, 2, say(3, 'plain')) : say(3, 'plain') };
 }
 
-function decide({ messages }: ModelRequest): ScriptedOutcome {
+function decide(request: ModelRequest): ScriptedOutcome {
+  const { messages } = request;
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const text = messages[asked]?.content ?? '';
   const usage = { inputTotal: 10, output: 5, outputKept: 5 };
@@ -66,22 +68,36 @@ function decide({ messages }: ModelRequest): ScriptedOutcome {
   const round = [first, ...others][messages.slice(asked + 1).filter(({ role }) => role === 'assistant').length];
   if ((word === 'call' || word === 'think') && round !== undefined && round !== '') {
     const toolCalls = round.split(',').map((tool) => ({ name: tool, arguments: { place: 'here' } }));
-    return { reasoning: word === 'think' ? PIECE : '', content: say(2, 'before'), toolCalls, usage };
+    const before = say(2, 'before');
+    return { content: word === 'think' ? think(request, 3, before) : before, toolCalls, usage };
   }
   if (results.length > 0) return { content: say(3, results.map(({ content }) => content).join('|')), usage };
   if (word === 'fail') return new ModelError('fatal', 'the model is broken');
   if (word === 'break') return { content: breakOff() };
+  if (word === 'waver') return { content: think(request, 3, breakOff()) };
   if (word === 'retry' && countAttempt(name) === 1)
     return new ModelError('retry', 'busy', { retryAt: Date.now() + 50, isLimit: false });
   if (word === 'hold') return { content: hold(name), usage };
-  const count = Number(rest) || 4;
-  return { reasoning: word === 'think' ? PIECE : '', content: say(count, `heard ${word}`), usage };
+  if (word === 'brood') return { content: think(request, 2, hold(name)), usage };
+  const heard = say(Number(rest) || 4, `heard ${word}`);
+  return { content: word === 'think' ? think(request, 4, heard) : heard, usage };
 }
 
 function countAttempt(name: string): number {
   const count = (attempts.get(name) ?? 0) + 1;
   attempts.set(name, count);
   return count;
+}
+
+/** Shows reasoning in pieces, and then the text. */
+async function* think(
+  { onReasoning }: ModelRequest,
+  pieces: number,
+  text: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  for await (const piece of say(pieces, 'thought')) onReasoning?.(piece);
+  await sleep(PIECE_MS);
+  yield* text;
 }
 
 async function* say(pieces: number, what: string): AsyncGenerator<string> {

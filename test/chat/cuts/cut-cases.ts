@@ -15,8 +15,12 @@ const deny = () => ({ approved: false, reason: 'too dear' });
 const locate = () => ({ output: { at: 'home' } });
 
 /** Holds a turn in the middle of its answer, and does something meanwhile. */
-async function during(user: CutUser, act: () => Promise<unknown>, end = true): Promise<void> {
-  user.begin(`hold ${user.gate}`);
+async function during(
+  user: CutUser,
+  act: () => Promise<unknown>,
+  { word = 'hold', end = true }: { readonly word?: string; readonly end?: boolean } = {},
+): Promise<void> {
+  user.begin(`${word} ${user.gate}`);
   await user.sees('held 2');
   await act();
   if (end) user.openGate();
@@ -39,6 +43,7 @@ export const CUT_CASES: readonly CutCase[] = [
   { name: 'a tool that emits values', act: (user) => user.send('call a paint') },
   { name: 'a tool that does not exist', act: (user) => user.send('call a none') },
   { name: 'an approval that is allowed', act: (user) => user.send('call a book').then(() => user.answer(allow)) },
+  { name: 'an approval behind reasoning', act: (user) => user.send('think a book').then(() => user.answer(allow)) },
   { name: 'an approval that is denied', act: (user) => user.send('call a book').then(() => user.answer(deny)) },
   { name: 'two approvals at once', act: (user) => user.send('call a book,book').then(() => user.answer(allow)) },
   {
@@ -67,6 +72,7 @@ export const CUT_CASES: readonly CutCase[] = [
   { name: 'a failure', act: (user) => user.send('fail a') },
   { name: 'a failure and another question', act: (user) => user.send('fail a').then(() => user.send('say b')) },
   { name: 'a model that breaks off', act: (user) => user.send('break a') },
+  { name: 'a model that breaks off behind reasoning', act: (user) => user.send('waver a') },
   { name: 'a provider that is busy', act: (user) => user.send(`retry ${user.gate}`) },
   { name: 'a regenerated answer', act: (user) => user.send('say a').then(() => user.regenerate()) },
   {
@@ -80,8 +86,14 @@ export const CUT_CASES: readonly CutCase[] = [
   {
     name: 'a stop',
     act: async (user) => {
-      const stop = () => user.transport.stopTurn({ chatId: user.id, messageId: user.messages.at(-1)?.id ?? '' });
-      await during(user, stop, false);
+      await during(user, () => user.stop(), { end: false });
+      user.openGate();
+    },
+  },
+  {
+    name: 'a stop behind reasoning',
+    act: async (user) => {
+      await during(user, () => user.stop(), { word: 'brood', end: false });
       user.openGate();
     },
   },
@@ -91,6 +103,15 @@ export const CUT_CASES: readonly CutCase[] = [
       const steer = () =>
         user.transport.acceptMessage({ chatId: user.id, message: message('s1', 'say s'), onBusy: 'steer' });
       await during(user, steer);
+      await user.catchUp();
+    },
+  },
+  {
+    name: 'steering behind reasoning',
+    act: async (user) => {
+      const steer = () =>
+        user.transport.acceptMessage({ chatId: user.id, message: message('s1', 'think s'), onBusy: 'steer' });
+      await during(user, steer, { word: 'brood' });
       await user.catchUp();
     },
   },

@@ -112,6 +112,11 @@ export class CutUser {
     await this.settle();
   }
 
+  /** Cancels the turn of the last message. */
+  async stop(): Promise<void> {
+    await this.transport.stopTurn({ chatId: this.id, messageId: this.messages.at(-1)?.id ?? '' });
+  }
+
   async resume(): Promise<void> {
     this.#run(this.#page.chat.resumeStream());
     await this.settle();

@@ -51,9 +51,7 @@ function viewMessage({ id, role, metadata, parts }: Given): ShownView {
 
 function viewPart(part: Part): unknown[] {
   const { type, text, state, toolCallId, toolName, input, output, errorText, data } = part;
-  // The log keeps no reasoning, so a page that is loaded again has none.
-  if (type === 'reasoning') return [];
-  if (type === 'text') return text === '' ? [] : [[type, text]];
+  if (type === 'text' || type === 'reasoning') return text === '' ? [] : [[type, text]];
   if (type === 'dynamic-tool') return [[toolName, toolCallId, state, input, output, errorText]];
   if (type === 'data-steering') return [[type, data]];
   return type === 'file' ? [[type, part['mediaType'], part['url'], part['filename']]] : [];

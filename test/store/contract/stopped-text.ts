@@ -37,7 +37,7 @@ export function describeStoppedText(given: Given): void {
     bytes: Buffer.byteLength(content),
   });
 
-  test('a cancel writes the streamed text of the open step to the log, without reasoning and calls', async () => {
+  test('a cancel writes the streamed text of the open step to the log, without calls, and without reasoning that is not kept', async () => {
     const { store, conversation, lease } = await followed();
     const call: StreamPiece[] = [
       { kind: 'call', call: 0, name: 'read' },
@@ -54,6 +54,23 @@ export function describeStoppedText(given: Given): void {
     expect(await store.cancel(conversation, 't1', 'wake-c'), 'repeated').toMatchObject({ status: 'canceled' });
     expect(await store.readConversation(conversation)).toEqual(size);
     expect(await store.appendPieces(lease, countedBatch(lease, 'late', 26))).toEqual({ status: 'fenced' });
+  });
+
+  test('a cancel keeps reasoning in front of its text, and without text, or if its start is lost, it keeps none', async () => {
+    const thinks = (at: number, text: string): StreamPiece => ({ kind: 'reasoning', at, text });
+    const think = async (pieces: readonly StreamPiece[], changes: Partial<PieceBatch> = {}) => {
+      const { store, conversation, lease } = await followed();
+      for (const piece of pieces)
+        await store.appendPieces(lease, batchOf(lease, [piece], { keepsReasoning: true, ...changes }));
+      return { store, conversation, lease };
+    };
+    const whole = await think([thinks(0, 'I look "up"'), thinks(11, ' and see. ')]);
+    await whole.store.appendPieces(whole.lease, countedBatch(whole.lease, 'Blue'));
+    expect(await stop(whole.conversation)).toEqual([{ ...stopped('Blue', 3), reasoning: 'I look "up" and see. ' }]);
+    expect(await stop((await think([thinks(0, 'I look')])).conversation)).toEqual([]);
+    const late = await think([thinks(7, 'up')]);
+    await late.store.appendPieces(late.lease, countedBatch(late.lease, 'Blue'));
+    expect(await stop(late.conversation)).toEqual([stopped('Blue', 3)]);
   });
 
   test('a cancel keeps the text of the model’s last call, and keeps a batch that was sent twice once', async () => {
