@@ -15,68 +15,10 @@ export interface ParityRow {
   readonly command: Way;
 }
 
-const ONE_OF_MANY = 'a shell sends one turn per command';
-const OWN_LOOP = 'for loops of your own, which are programs';
-const PAGE = 'for the page of `turnfold inspect`';
-const EXPORT = 'a program reads `log`';
-
-/** Commands, and why there is none. The type lets no new operation be without an entry. */
-const COMMANDS: Readonly<Record<OperationName, Way>> = {
-  enqueueTurn: { by: 'enqueue' },
-  enqueueTurns: { reason: ONE_OF_MANY },
-  redrive: { by: 'redrive' },
-  openTurns: { by: 'turns' },
-  showTurn: { by: 'result' },
-  steps: { reason: PAGE },
-  result: { by: 'result' },
-  cancel: { by: 'cancel' },
-  answer: { by: 'answer' },
-  waiting: { by: 'waiting' },
-  failedTurns: { by: 'failed' },
-  stream: { by: 'enqueue' },
-  events: { by: 'events' },
-  append: { reason: OWN_LOOP },
-  log: { by: 'export' },
-  exportConversation: { by: 'export' },
-  importConversation: { by: 'import' },
-  context: { by: 'show' },
-  show: { by: 'show' },
-  conversations: { by: 'conversations' },
-  agents: { reason: '`turnfold doctor` names agents that no worker has' },
-  usage: { reason: 'the metrics of workers have it' },
-  describe: { by: 'describe' },
-  updateConversation: { by: 'update' },
-  createConversationToken: { by: 'token' },
-  erase: { by: 'erase' },
-  fork: { by: 'fork' },
-  compact: { by: 'redrive' },
-  versions: { by: 'versions' },
-  diff: { by: 'diff' },
-  restore: { by: 'restore' },
-  rollBackTurn: { by: 'rollback' },
-  proposal: { by: 'proposal' },
-  approve: { by: 'approve' },
-  reject: { by: 'reject' },
-  outline: { reason: PAGE },
-  breakdown: { reason: PAGE },
-  report: { reason: PAGE },
-  showAccess: { reason: 'a shell reaches Redis, with every right' },
-  showFleet: { by: 'doctor' },
-  createAccessKey: { by: 'keys create' },
-  listAccessKeys: { by: 'keys list' },
-  rotateAccessKey: { by: 'keys rotate' },
-  revokeAccessKey: { by: 'keys revoke' },
-  rotateTokenSecret: { by: 'rotate-token-secret' },
-  addWebhook: { by: 'webhooks add' },
-  listWebhooks: { by: 'webhooks list' },
-  removeWebhook: { by: 'webhooks remove' },
-  retryWebhook: { by: 'webhooks retry' },
-};
-
 /** Operations that a client has under another name, or not. */
 const METHODS: Partial<Record<OperationName, Way>> = {
   showTurn: { by: 'result' },
-  exportConversation: { reason: EXPORT },
+  exportConversation: { reason: 'a program reads `log`' },
   importConversation: { reason: 'a program calls `append`, or `turnfold import`' },
   showAccess: { reason: 'a program has its own key' },
   showFleet: { reason: 'for the page of `turnfold inspect`' },
@@ -89,13 +31,15 @@ const METHODS: Partial<Record<OperationName, Way>> = {
   listWebhooks: { by: 'webhooks.list' },
   removeWebhook: { by: 'webhooks.remove' },
   retryWebhook: { by: 'webhooks.retry' },
+  testWebhook: { by: 'webhooks.test' },
 };
 
 export function listParity(): ParityRow[] {
-  const rows = (Object.entries(operations) as [OperationName, Operation][]).map(([operation, { method, path }]) => {
+  const rows = (Object.entries(operations) as [OperationName, Operation][]).map(([operation, row]) => {
     const way = METHODS[operation] ?? { by: operation };
-    const route = { by: `${method.toUpperCase()} ${path}` };
-    return { operation, redis: way, http: way, route, command: COMMANDS[operation] };
+    const route = { by: `${row.method.toUpperCase()} ${row.path}` };
+    const command = typeof row.command === 'string' ? { by: row.command } : { reason: row.command.none };
+    return { operation, redis: way, http: way, route, command };
   });
   const compact = operations.compact;
   const dry = { by: `${compact.method.toUpperCase()} ${compact.path}` };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keyInputSchema, rotationSchema, SCOPES } from '../../domain/access-key.ts';
 import { idSchema } from '../../domain/ids.ts';
-import { webhookEventSchema, webhookInputSchema } from '../../domain/webhook.ts';
+import { WEBHOOK_OUTCOMES, webhookEventSchema, webhookInputSchema } from '../../domain/webhook.ts';
 import { type Operations, timeSchema, unboundedList } from './operation.ts';
 
 const keySchema = z
@@ -46,6 +46,17 @@ const addedSchema = z
   })
   .meta({ id: 'AddedWebhook' });
 
+const testSchema = z
+  .looseObject({
+    webhook: idSchema,
+    status: z
+      .enum([...WEBHOOK_OUTCOMES, 'not_sent'])
+      .describe('delivered: a status from 200 to 299. not_sent: no worker has sent the event in time.'),
+    durationMs: z.number().optional().describe('Time of the request in ms. Absent if nothing was sent.'),
+    why: z.string().optional().describe('Cause of the failure, without contents of the response.'),
+  })
+  .meta({ id: 'WebhookTest', description: 'Outcome of a test event.' });
+
 const { tenant: _keyTenant, ...keyFields } = keyInputSchema.shape;
 const { tenant: _webhookTenant, ...webhookFields } = webhookInputSchema.shape;
 const KEY = '/v1/keys/{key}';
@@ -57,6 +68,7 @@ export const accessOperations = {
     method: 'post',
     path: '/v1/keys',
     scope: 'admin',
+    command: 'keys create',
     errors: ['not_offered'],
     summary: 'Create an access key of the tenant. The answer shows its token once.',
     body: z.strictObject(keyFields),
@@ -67,6 +79,7 @@ export const accessOperations = {
     method: 'get',
     path: '/v1/keys',
     scope: 'admin',
+    command: 'keys list',
     errors: ['not_offered'],
     summary: 'List the access keys of the tenant, without secrets. Revoked keys are listed for 30 days.',
     answer: z.looseObject({ keys: unboundedList(keySchema) }).meta({ id: 'AccessKeys' }),
@@ -76,6 +89,7 @@ export const accessOperations = {
     method: 'post',
     path: `${KEY}/rotate`,
     scope: 'admin',
+    command: 'keys rotate',
     errors: ['not_found', 'conflict', 'not_offered'],
     summary: 'Give an access key a new secret. The previous one stays valid for `graceMs`.',
     body: rotationSchema.prefault({}),
@@ -85,6 +99,7 @@ export const accessOperations = {
     method: 'delete',
     path: KEY,
     scope: 'admin',
+    command: 'keys revoke',
     errors: ['not_found', 'not_offered'],
     summary: 'Revoke an access key for good. Servers refuse it after at most 2 s.',
     answer: keySchema,
@@ -93,6 +108,7 @@ export const accessOperations = {
     method: 'post',
     path: '/v1/token-secret/rotate',
     scope: 'admin',
+    command: 'rotate-token-secret',
     errors: ['not_offered'],
     summary: 'Replace the secret of conversation tokens. With `graceMs` 0, all tokens of the tenant end.',
     body: rotationSchema.prefault({}),
@@ -102,6 +118,7 @@ export const accessOperations = {
     method: 'post',
     path: '/v1/webhooks',
     scope: 'admin',
+    command: 'webhooks add',
     errors: ['conflict', 'not_offered'],
     summary: 'Add a webhook of the tenant. The answer shows the secret of its signatures once.',
     body: z.strictObject(webhookFields),
@@ -112,6 +129,7 @@ export const accessOperations = {
     method: 'get',
     path: '/v1/webhooks',
     scope: 'admin',
+    command: 'webhooks list',
     errors: ['not_offered'],
     summary: 'List the webhooks of the tenant with their failures, without secrets.',
     answer: z.looseObject({ webhooks: unboundedList(webhookSchema) }).meta({ id: 'Webhooks' }),
@@ -121,6 +139,7 @@ export const accessOperations = {
     method: 'delete',
     path: WEBHOOK,
     scope: 'admin',
+    command: 'webhooks remove',
     errors: ['not_found', 'not_offered'],
     summary: 'Remove a webhook with its unsent events.',
     answer: z.looseObject({ webhook: idSchema }).meta({ id: 'RemovedWebhook' }),
@@ -129,8 +148,19 @@ export const accessOperations = {
     method: 'post',
     path: `${WEBHOOK}/retry`,
     scope: 'admin',
+    command: 'webhooks retry',
     errors: ['not_found', 'not_offered'],
     summary: 'Send events again to a webhook that was set aside after failures.',
     answer: webhookSchema,
+  },
+  testWebhook: {
+    method: 'post',
+    path: `${WEBHOOK}/test`,
+    scope: 'admin',
+    command: 'webhooks test',
+    errors: ['not_found', 'not_offered'],
+    summary: 'Let a worker send a signed test event to a webhook, and wait up to 25 s for the outcome.',
+    answer: testSchema,
+    waits: true,
   },
 } satisfies Operations;

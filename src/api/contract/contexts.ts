@@ -84,6 +84,7 @@ export const contextOperations = {
     method: 'get',
     path: `${CONVERSATION}/context`,
     scope: 'read',
+    command: 'show',
     errors: ['not_found', 'version_gone'],
     summary: 'Show the context that the agent sees, in the format of turnfold or of a provider.',
     query: z.strictObject({
@@ -107,6 +108,7 @@ export const contextOperations = {
     method: 'get',
     path: `${CONVERSATION}/versions/{version}`,
     scope: 'read',
+    command: 'show',
     errors: ['not_found', 'version_gone'],
     summary: 'Show the context of a kept version as it was when the version was made.',
     answer: contextSchema,

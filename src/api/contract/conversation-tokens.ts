@@ -61,6 +61,7 @@ export const tokenOperations = {
     method: 'post',
     path: `${CONVERSATION}/tokens`,
     scope: 'enqueue',
+    command: 'token',
     errors: ['not_found', 'conflict'],
     summary: 'Create a token that reaches one conversation, for a browser. It has at most the scopes of the caller.',
     body: tokenInputSchema.default({ scopes: [...TOKEN_SCOPES], expiresInMs: TOKEN_LIMITS.expiresInMs }),

@@ -56,6 +56,13 @@ const conversationsQuery = z.strictObject({
   /** Only conversations whose id contains this text. Absent: all ids. */
   idContains: z.string().min(1).max(128).optional().describe('Only conversations whose id contains this text.'),
   state: z.enum(CONVERSATION_STATES).optional().describe('Only conversations in this state.'),
+  /** Only conversations whose metadata have this value, as `name=value`. The first `=` ends the name. Absent: all. */
+  metadata: z
+    .string()
+    .max(577)
+    .regex(/^[^=]{1,64}=/, 'expected name=value, such as team=red')
+    .optional()
+    .describe('Only conversations whose metadata have this value, as name=value. The first = ends the name.'),
 });
 
 export const conversationsSchema = conversationsQuery.extend({
@@ -209,6 +216,7 @@ export const conversationOperations = {
     method: 'get',
     path: '/v1/conversations',
     scope: 'read',
+    command: 'conversations',
     summary: 'List conversations with owners, titles and states, in pages: in a stable order, or newest first.',
     query: conversationsQuery,
     answer: conversationPageSchema,
@@ -218,6 +226,7 @@ export const conversationOperations = {
     method: 'get',
     path: '/v1/agents',
     scope: 'read',
+    command: { none: '`turnfold doctor` names agents that no worker has' },
     summary: 'List the agents that running workers have, by name.',
     answer: agentsSchema,
     member: 'agents',
@@ -226,6 +235,7 @@ export const conversationOperations = {
     method: 'get',
     path: '/v1/usage',
     scope: 'read',
+    command: { none: 'the metrics of workers have it' },
     summary: 'Show what the model calls of the tenant used: tokens, cached ones among them, and their price.',
     answer: usageSchema,
   },
@@ -233,6 +243,7 @@ export const conversationOperations = {
     method: 'get',
     path: CONVERSATION,
     scope: 'read',
+    command: 'describe',
     errors: ['not_found'],
     summary: 'Show owner, title, agent, size, open calls and the compaction in progress, without messages.',
     answer: conversationSchema,
@@ -242,6 +253,7 @@ export const conversationOperations = {
     method: 'post',
     path: CONVERSATION,
     scope: 'enqueue',
+    command: 'update',
     errors: ['not_found'],
     summary:
       'Change owner, title or metadata of a conversation. null removes a value. The owner needs the scope admin.',
@@ -253,6 +265,7 @@ export const conversationOperations = {
     method: 'delete',
     path: CONVERSATION,
     scope: 'admin',
+    command: 'erase',
     summary: 'Erase a conversation for good: log, versions, turns and summaries.',
     answer: erasedSchema,
   },
@@ -260,6 +273,7 @@ export const conversationOperations = {
     method: 'post',
     path: `${CONVERSATION}/fork`,
     scope: 'admin',
+    command: 'fork',
     errors: ['not_found', 'gone', 'conflict', 'version_gone', 'conversation_forking', 'fork_abandoned'],
     summary: 'Copy a conversation into a new one, whole or up to a version or message.',
     repeatedBy: 'operation',

@@ -65,6 +65,7 @@ export const enqueueOperations = {
     method: 'post',
     path: `${CONVERSATION}/turns`,
     scope: 'enqueue',
+    command: 'enqueue',
     errors: [
       'agent_conflict',
       'conflict',
@@ -85,6 +86,7 @@ export const enqueueOperations = {
     method: 'post',
     path: '/v1/turns',
     scope: 'enqueue',
+    command: { none: 'a shell sends one turn per command' },
     summary:
       'Send messages to agents, in several conversations. Each turn has its own answer. A refused one does not stop the others.',
     body: z.strictObject({
@@ -98,6 +100,7 @@ export const enqueueOperations = {
     method: 'post',
     path: `${TURN}/redrive`,
     scope: 'enqueue',
+    command: 'redrive',
     errors: [
       'not_found',
       'turn_not_failed',

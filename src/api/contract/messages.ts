@@ -6,7 +6,7 @@ import { LEAVE_CAUSES, type LogEntry, messageSchema, toolCallSchema } from '../.
 import type { HistoryNote } from '../../wire/histories/notes.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, conversationFields } from './names.ts';
-import { CONVERSATION, limitOf, type Operations, unboundedList } from './operation.ts';
+import { CONVERSATION, limitOf, type Operations, type RouteError, unboundedList } from './operation.ts';
 
 export interface MessageMethods<Agents extends AnyAgents = AnyAgents> {
   /** Appends messages to the log without a turn, for callers that call the model themselves. */
@@ -158,21 +158,25 @@ const importedSchema = z
 
 const strict = appendSchema.shape.strict;
 
+/** Errors of the operations that write messages without a turn. */
+const OF_MESSAGES: readonly RouteError[] = [
+  'agent_conflict',
+  'conflict',
+  'conversation_busy',
+  'conversation_forking',
+  'fork_abandoned',
+  'orphan_result',
+  'duplicate_call',
+  'message_too_large',
+];
+
 export const messageOperations = {
   append: {
     method: 'post',
     path: `${CONVERSATION}/messages`,
     scope: 'enqueue',
-    errors: [
-      'agent_conflict',
-      'conflict',
-      'conversation_busy',
-      'conversation_forking',
-      'fork_abandoned',
-      'orphan_result',
-      'duplicate_call',
-      'message_too_large',
-    ],
+    command: { none: 'for loops of your own, which are programs' },
+    errors: OF_MESSAGES,
     summary: 'Append messages to the log without a turn, for callers that call the model themselves.',
     repeatedBy: 'operation',
     keyName: 'appendMessages',
@@ -194,6 +198,7 @@ export const messageOperations = {
     method: 'get',
     path: `${CONVERSATION}/messages`,
     scope: 'read',
+    command: 'export',
     errors: ['not_found'],
     summary: 'List messages in pages: the whole log, or only those that the agent sees.',
     query: z.strictObject({
@@ -207,6 +212,7 @@ export const messageOperations = {
     method: 'get',
     path: `${CONVERSATION}/export`,
     scope: 'read',
+    command: 'export',
     errors: ['not_found', 'too_many_readers'],
     summary: 'Return the whole log as one JSON object, messages that left the context included.',
     answer: exportSchema,
@@ -215,16 +221,8 @@ export const messageOperations = {
     method: 'post',
     path: `${CONVERSATION}/import`,
     scope: 'enqueue',
-    errors: [
-      'agent_conflict',
-      'conflict',
-      'conversation_busy',
-      'conversation_forking',
-      'fork_abandoned',
-      'orphan_result',
-      'duplicate_call',
-      'message_too_large',
-    ],
+    command: 'import',
+    errors: OF_MESSAGES,
     summary: 'Create a conversation from recorded messages. A repeated import changes nothing.',
     body: z.strictObject({
       agent: appendSchema.shape.agent,

@@ -25,6 +25,8 @@ export interface Operation {
   /** Path with parameters in braces, as in OpenAPI. */
   readonly path: `/v1/${string}`;
   readonly scope: Scope;
+  /** Command that does the same, without `turnfold`, or the reason why the command line has none. */
+  readonly command: string | { readonly none: string };
   readonly summary: string;
   /**
    * Codes of errors that the other fields do not imply. `listErrors` of `http/openapi.ts` adds the rest: errors of
@@ -33,6 +35,8 @@ export interface Operation {
   readonly errors?: readonly RouteError[];
   /** Schema of the query, with the types of the client's input: numbers and booleans are not text. */
   readonly query?: z.ZodObject;
+  /** Query of the request that stands as the example in the OpenAPI document (no query). */
+  readonly exampleQuery?: Readonly<Record<string, string | number>>;
   /** Schema of the JSON body. The request may have no body if the schema accepts undefined. */
   readonly body?: z.ZodType;
   /** True for a body that changes nothing. Such a request needs only the scope `read`. */

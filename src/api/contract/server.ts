@@ -95,6 +95,7 @@ export const serverOperations = {
     method: 'get',
     path: '/v1/access',
     scope: 'read',
+    command: { none: 'a shell reaches Redis, with every right' },
     summary: 'Show what the caller may do, so that a page can say it before the caller tries.',
     answer: accessSchema,
   },
@@ -102,6 +103,7 @@ export const serverOperations = {
     method: 'get',
     path: '/v1/fleet',
     scope: 'admin',
+    command: 'doctor',
     errors: ['not_offered'],
     summary:
       'Show workers, queues, the last hour, quarantined records and failing webhooks, for an operator of all tenants.',

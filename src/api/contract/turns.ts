@@ -68,11 +68,11 @@ export interface ResultOptions {
 export const openTurnsSchema = z.strictObject({
   /** Maximum number of turns to return (100, at most 1,000). The total count is always returned. */
   limit: limitOf(1_000),
-  /** true: turns that no worker has claimed have their text (false), up to 4 million characters together. */
+  /** true: turns that no worker has claimed have their text, images and files (false), up to 4 million characters together. */
   inputs: z
     .boolean()
     .optional()
-    .meta({ description: 'true: show the texts of turns that no worker has claimed.', override: { type: 'string' } }),
+    .meta({ description: 'true: show texts, images and files of turns that no worker has claimed.', override: { type: 'string' } }),
 });
 
 const waitingQuery = z.strictObject({
@@ -168,6 +168,9 @@ const openTurnsAnswer = z
           .string()
           .optional()
           .describe('Text of the turn, if the request has `inputs` and no worker has claimed the turn.'),
+        inputParts: unboundedList(z.looseObject({ type: z.string() }))
+          .optional()
+          .describe('Images and files of the turn, with its text. Absent if there are none.'),
         waiting: openWaitSchema.optional(),
       }),
     ),
@@ -215,6 +218,7 @@ export const turnOperations = {
     method: 'get',
     path: `${CONVERSATION}/turns`,
     scope: 'read',
+    command: 'turns',
     errors: ['not_found'],
     summary: 'List the unsettled turns of a conversation in the order in which they run.',
     query: openTurnsSchema,
@@ -224,6 +228,7 @@ export const turnOperations = {
     method: 'get',
     path: TURN,
     scope: 'read',
+    command: 'result',
     errors: ['not_found'],
     summary: 'Show the state of a turn: its answer, its failure or the calls that it waits for.',
     answer: turnSchema,
@@ -232,6 +237,7 @@ export const turnOperations = {
     method: 'get',
     path: `${TURN}/steps`,
     scope: 'read',
+    command: { none: 'for the page of `turnfold inspect`' },
     errors: ['not_found'],
     summary: 'Show the model and tool calls of a turn with their times, and the attempt and lease of its worker.',
     answer: turnStepsSchema,
@@ -240,6 +246,7 @@ export const turnOperations = {
     method: 'get',
     path: `${TURN}/result`,
     scope: 'read',
+    command: 'result',
     errors: ['not_found'],
     summary: 'Wait until a turn has settled, then show it. After `waitMs` the answer is its present state.',
     query: z.strictObject({ waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(RESULT_WAIT_MS) }),
@@ -250,6 +257,7 @@ export const turnOperations = {
     method: 'post',
     path: `${TURN}/cancel`,
     scope: 'enqueue',
+    command: 'cancel',
     errors: ['not_found'],
     summary: 'Settle a turn as canceled. The answer is the state afterwards, e.g. completed if the turn settled first.',
     answer: z.looseObject({ state: z.enum(TURN_STATES) }).meta({ id: 'TurnStateOnly' }),
@@ -259,6 +267,7 @@ export const turnOperations = {
     method: 'post',
     path: `${TURN}/answers`,
     scope: 'answer',
+    command: 'answer',
     errors: ['not_found', 'conflict', 'message_too_large'],
     summary: 'Answer calls that a turn waits for, with results or with decisions, by call id. All are stored, or none.',
     args: ['conversation', 'turn', 'answers'],
@@ -270,6 +279,7 @@ export const turnOperations = {
     method: 'get',
     path: '/v1/waiting',
     scope: 'read',
+    command: 'waiting',
     summary: 'List turns of all conversations that wait for a result or a decision, in pages.',
     query: waitingQuery,
     answer: waitingPageSchema,
@@ -279,6 +289,7 @@ export const turnOperations = {
     method: 'get',
     path: '/v1/failed-turns',
     scope: 'read',
+    command: 'failed',
     summary: 'List failed turns of all conversations in the last seven days, newest first.',
     query: failedQuery,
     answer: failedTurnsSchema,

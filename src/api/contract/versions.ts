@@ -122,6 +122,7 @@ export const versionOperations = {
     method: 'post',
     path: `${CONVERSATION}/compact`,
     scope: 'admin',
+    command: 'redrive',
     errors: ['not_found', 'invalid_policy', 'conversation_forking', 'fork_abandoned'],
     summary: 'Request a compaction now, or show with `dryRun` what a compaction would do.',
     body: z
@@ -139,6 +140,7 @@ export const versionOperations = {
     method: 'get',
     path: `${CONVERSATION}/versions`,
     scope: 'read',
+    command: 'versions',
     errors: ['not_found'],
     summary: 'List the kept versions of the context, oldest first.',
     answer: versionsSchema,
@@ -149,9 +151,11 @@ export const versionOperations = {
     method: 'get',
     path: `${CONVERSATION}/diff`,
     scope: 'read',
+    command: 'diff',
     errors: ['not_found', 'version_gone'],
     summary: 'List what changed between the contexts of two kept versions.',
     args: ['conversation', 'before', 'after'],
+    exampleQuery: { before: 0, after: 1 },
     query: z.strictObject({
       before: versionNumberSchema.describe('Number of a kept version. 0 is the whole log.'),
       after: versionNumberSchema.describe('Number of another kept version.'),
@@ -163,6 +167,7 @@ export const versionOperations = {
     method: 'post',
     path: `${CONVERSATION}/versions/{version}/restore`,
     scope: 'admin',
+    command: 'restore',
     errors: [
       'not_found',
       'conflict',
@@ -183,6 +188,7 @@ export const versionOperations = {
     method: 'post',
     path: `${TURN}/rollback`,
     scope: 'admin',
+    command: 'rollback',
     errors: [
       'not_found',
       'conflict',

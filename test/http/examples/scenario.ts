@@ -1,4 +1,6 @@
 import { vi } from 'vitest';
+import { operations } from '../../../src/api/contract/client.ts';
+import { listParameters, type Operation } from '../../../src/api/contract/operation.ts';
 import { compact, talk } from '../../client/fixture.ts';
 import type { HttpFixture } from '../fixture.ts';
 import type { ExampleRecorder } from './recorder.ts';
@@ -12,13 +14,13 @@ export async function runScenario(http: HttpFixture, recorder: ExampleRecorder):
   for (const part of [
     runTurns,
     runMessages,
-    runVersions,
     runProposals,
     runServer,
     runChat,
     runAgUi,
     runResponses,
     runOpenAi,
+    runVersions,
   ]) {
     await part(recorder, http);
   }
@@ -88,7 +90,18 @@ async function runMessages(recorder: ExampleRecorder): Promise<void> {
   await recorder.send('fork', { params, body: { to: 'c-18-copy', operation: 'copy-1' } });
   await recorder.send('erase', { params: { conversation: 'c-18-copy' } });
   await recorder.send('conversations', { query: { limit: 2, agent } });
-  await recorder.send('usage');
+}
+
+/** Sends every read that no other part has sent, if it needs no more than a version of a compacted conversation. */
+async function sendReads(recorder: ExampleRecorder, given: Readonly<Record<string, string>>): Promise<void> {
+  const missing = new Set(recorder.missing);
+  for (const [name, operation] of Object.entries<Operation>(operations)) {
+    const { method, path, exampleQuery: query } = operation;
+    const needed = listParameters(path);
+    if (!missing.has(name) || method !== 'get' || !needed.every((parameter) => parameter in given)) continue;
+    const params = Object.fromEntries(needed.map((parameter) => [parameter, given[parameter] ?? '']));
+    await recorder.send(name, { ...(needed.length > 0 && { params }), ...(query && { query }) });
+  }
 }
 
 async function runVersions(recorder: ExampleRecorder, http: HttpFixture): Promise<void> {
@@ -96,12 +109,7 @@ async function runVersions(recorder: ExampleRecorder, http: HttpFixture): Promis
   await http.client.append({ ...params, agent, messages: talk(16) });
   await compact(http, params.conversation);
   await recorder.send('compact', { params, body: { dryRun: true } });
-  await recorder.send('versions', { params });
-  await recorder.send('show', { params: { ...params, version: '1' } });
-  await recorder.send('report', { params: { ...params, version: '1' } });
-  await recorder.send('diff', { params, query: { before: 0, after: 1 } });
-  await recorder.send('outline', { params, query: { limit: 2 } });
-  await recorder.send('breakdown', { params });
+  await sendReads(recorder, { ...params, version: '1' });
   await recorder.send('restore', {
     params: { ...params, version: '0' },
     body: { newer: 'keep', operation: 'back-1', expectedVersion: 1 },
@@ -125,9 +133,6 @@ async function runProposals(recorder: ExampleRecorder, http: HttpFixture): Promi
 }
 
 async function runServer(recorder: ExampleRecorder): Promise<void> {
-  await recorder.send('agents');
-  await recorder.send('showAccess');
-  await recorder.send('showFleet');
   const issued = await recorder.send('createAccessKey', { body: { name: 'shop', scopes: ['read', 'enqueue'] } });
   const { id: key } = issued['key'] as unknown as { readonly id: string };
   await recorder.send('listAccessKeys');
@@ -140,6 +145,7 @@ async function runServer(recorder: ExampleRecorder): Promise<void> {
   const { id: webhook } = added['webhook'] as unknown as { readonly id: string };
   await recorder.send('listWebhooks');
   await recorder.send('retryWebhook', { params: { webhook } });
+  await recorder.send('testWebhook', { params: { webhook } });
   await recorder.send('removeWebhook', { params: { webhook } });
 }
 
