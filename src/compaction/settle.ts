@@ -56,6 +56,9 @@ export type SettleOutcome =
  * 4. Under a hard reason, clip and relax the floor.
  * 5. Compare the result with the budget and with `minGain`.
  * 6. If nothing fits, or only shortened inputs of the running turn, settle again without the summaries.
+ *
+ * The second try is for the size. `settleSendable` of `workers/compaction/plan-and-settle.ts` has another, for the rules
+ * of the provider's format.
  */
 export function* settleInSlices(request: SettleRequest): Interruptible<SettleOutcome> {
   const outcome = yield* settleOnce(request);

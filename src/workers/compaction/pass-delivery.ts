@@ -60,7 +60,7 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
   const { pass } = claim;
   ports.onEvent({ type: 'pass_taken_over', ...nameConversation(conversation), passId: pass.lease.passId });
   return await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
-    const final = await deliverPass(ports, pass, { plans: 'none' });
+    const final = await deliverPass(ports, pass, { may: 'never' });
     return final.name === 'ended' ? { status: 'ended', outcome: final.outcome } : { status: 'lost' };
   });
 }

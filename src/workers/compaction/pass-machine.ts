@@ -88,7 +88,7 @@ export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<Ac
   const progress = { childJobs, claimedReasons: pass.reasons, replans: 0, head: pass.conversation.head, review };
   if (review !== undefined) return { name: 'review', progress, review };
   if (plan === undefined) return { name: 'evaluate', progress, why: 'claimed' };
-  return continueWithPlan({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
+  return continueWithPlan({ progress, plan, conversation: pass.conversation }, childJobs.may === 'always');
 }
 
 /** Decides which plans may create child jobs. Lost child jobs are created once more, except on the last attempt. */
@@ -97,8 +97,8 @@ export function chooseChildJobs(
   job: string,
   haveChildrenEnded: boolean,
 ): ChildJobs {
-  if (attempt >= PASS_LIMITS.maxAttempts) return { plans: 'none' };
-  return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
+  if (attempt >= PASS_LIMITS.maxAttempts) return { may: 'never' };
+  return { may: haveChildrenEnded && isResumed ? 'for_new_plan' : 'always', job };
 }
 
 export function nextPassState<Name extends ActivePassStateName>(
@@ -136,7 +136,7 @@ const TRANSITIONS: {
   record_plan: (state, facts) => (facts.status === 'recorded' ? continueWithPlan(state) : lose(facts)),
   find_missing: ({ progress, plan }, { missing }) => {
     const { childJobs } = progress;
-    if (missing.length === 0 || childJobs.plans === 'none') return { name: 'rebase', progress, plan };
+    if (missing.length === 0 || childJobs.may === 'never') return { name: 'rebase', progress, plan };
     return { name: 'park', progress, job: childJobs.job, children: missing, sequences: plan.sequences.length };
   },
   park: ({ children }, facts) => (facts.status === 'parked' ? { name: 'parked', children } : lose(facts)),
@@ -215,7 +215,7 @@ function dropProposal(progress: PassProgress): PassState {
 
 function continueWithPlan(
   { progress, plan, conversation }: Summarizing,
-  mayAddChildJobs = progress.childJobs.plans !== 'none',
+  mayAddChildJobs = progress.childJobs.may !== 'never',
 ): PassState<'find_missing' | 'rebase'> {
   const covered = { ...progress, head: plan.head };
   if (!mayAddChildJobs || plan.sequences.length === 0) return { name: 'rebase', progress: covered, plan };

@@ -15,15 +15,15 @@ import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './plan-and-settle.ts';
 
 /**
- * Plans for which a delivery may create child jobs. `any`: every plan. `new`: plans of this delivery, because the child
- * jobs of the stored plan have ended. `none`: no plan.
+ * Says when a delivery may create child jobs. `for_new_plan`: only for plans of this delivery, because the child jobs of
+ * the stored plan have ended. `never`: on the last attempt, and in a turn that compacts by itself.
  */
 export type ChildJobs =
   | {
-      readonly plans: 'any' | 'new';
+      readonly may: 'always' | 'for_new_plan';
       readonly job: string;
     }
-  | { readonly plans: 'none' };
+  | { readonly may: 'never' };
 
 export type ReplanCause = 'reasons_added' | 'version_changed';
 export type PassReview = NonNullable<ClaimedPass['review']>;

@@ -11,7 +11,8 @@ import type { StepOutcome } from '../../store/turn-steps.ts';
 import { countPictures } from '../../wire/tokens/message-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { SentContext } from './context-cache.ts';
-import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
+import { leaveUnanswered } from './refused-request.ts';
+import { requestUnderLease } from './turn-passes.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 /** Stands for the text of a refusal without text. Providers refuse later requests that contain an empty message. */

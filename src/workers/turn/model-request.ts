@@ -7,13 +7,12 @@ import { type ContentReference, readParts } from '../../domain/parts.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { hashOf } from '../content-hash.ts';
-import { reportBackoff, waitsForAnswer } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { type SentContext } from './context-cache.ts';
 import { callModel } from './model-call.ts';
-import { isUnanswered, requestUnderLease } from './refused-request.ts';
-import type { SoftPass } from './step-decision.ts';
+import { isUnanswered } from './refused-request.ts';
 import { idempotencyKey } from './turn-journal.ts';
+import { requestSoftPass } from './turn-passes.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<RunFacts['ask']> {
@@ -59,20 +58,6 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
   } finally {
     void stream.end();
   }
-}
-
-/**
- * Requests a pass that runs while the turn continues. While a model thinks between tool calls, a pass could do nothing,
- * so the end of the turn requests it.
- */
-async function requestSoftPass(
-  run: RunningTurn,
-  { reasons, backoff }: SoftPass,
-  messages: readonly Message[],
-): Promise<void> {
-  const cause = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : backoff;
-  if (cause !== undefined) reportBackoff(run.ports, run.guard.lease.conversation, cause);
-  else if (reasons.length > 0) await requestUnderLease(run, { reasons });
 }
 
 function describeRequest(

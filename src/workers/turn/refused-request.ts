@@ -11,11 +11,10 @@ import { type Leaving, NO_WEIGHT } from '../../domain/message.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';
-import type { PassIntake } from '../../store/passes.ts';
 import { hashSegments } from '../content-hash.ts';
-import { requestPass } from '../pass-request.ts';
 import { decideStep, hasWaitedForPass, mayWaitForPass } from './step-decision.ts';
 import { LostTurn } from './turn-guard.ts';
+import { requestUnderLease } from './turn-passes.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
 import {
   type FailedEnd,
@@ -25,17 +24,6 @@ import {
   type RunningTurn,
   type RunState,
 } from './turn-states.ts';
-
-export async function requestUnderLease({ guard, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
-  guard.signal.throwIfAborted();
-  const { calibration } = prepared.overhead;
-  const passes: PassIntake = {
-    requestPass: (request) => guard.write('request', () => ports.passes.requestPass(request)),
-  };
-  const answer = await requestPass({ ...ports, passes }, guard.lease.conversation, { ...need, calibration });
-  if (answer.status === 'gone') throw new LostTurn('gone');
-  return answer.passId;
-}
 
 /** Compacts within the turn: completes the open pass, or a new pass, without the summaries that are missing. */
 export async function compactWithinTurn(

@@ -4,8 +4,8 @@
  * ```
  * TurnDelivery.run        one wake: claims the first turn of the mailbox, and answers turns until its share is used
  *   answerClaimedTurn     one turn: opens it, runs it, and may request a pass behind it    answer-turn.ts
- *     runTurn             act, next state, act, until the end                              turn-machine.ts
- *     endTurn             gives the lease back, as only `endBrokenTurn` does besides        turn-end.ts
+ *     runTurn             act, next state, act, until the end                              turn-machine.ts: the states
+ *     endTurn             gives the lease back                                             turn-end.ts
  * ```
  *
  * The settlement of a turn claims the next turn, so a conversation with many turns needs no further wake. A delivery

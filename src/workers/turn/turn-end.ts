@@ -33,7 +33,7 @@ interface EndedTurn {
   readonly conversation?: StepState | undefined;
 }
 
-/** Ends the work on a turn and gives its lease back, as only `endBrokenTurn` does besides. @throws LostTurn */
+/** Ends the work on a turn. Only this function and `endBrokenTurn` give a lease back. @throws LostTurn */
 export async function endTurn(ports: EndPorts, work: WorkToEnd): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {

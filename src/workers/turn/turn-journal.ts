@@ -73,12 +73,15 @@ export class TurnJournal {
     }
   }
 
-  /** Appends the messages of turns that steer this turn. Writes to the store only if such turns may exist. */
-  async takeSteering(): Promise<void> {
+  /**
+   * Appends the messages of turns that steer this turn. Writes to the store only if such turns may exist.
+   * @param refuses field of a message that the agent does not accept
+   */
+  async takeSteering(refuses?: 'parts'): Promise<void> {
     if (this.#conversation.isSteered !== true) return;
     const { turns, guard } = this.#ports;
     guard.signal.throwIfAborted();
-    this.adopt((await guard.write('steer', () => turns.takeSteering(guard.lease))).conversation);
+    this.adopt((await guard.write('steer', () => turns.takeSteering(guard.lease, refuses))).conversation);
   }
 
   async record(outcome: StepOutcome): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnState` is pure: it derives the next
+ * One turn as a state machine, as `workers/compaction/pass-machine.ts` is one pass. `nextTurnState` is pure: it derives the next
  * state from a state and the facts that the action of this state read or wrote. `turn-states.ts` has their types.
  * `runTurn` of `answer-turn.ts` is the loop: act, next state, act, until the end.
  *
@@ -38,7 +38,7 @@
  * Bounded: a model call waits once for each cause, and each wait is recorded before it counts. `roll_back` goes to an
  * older version each time. Model and tool calls together are at most `maxSteps`.
  *
- * `end` gives the lease back, as only `endBrokenTurn` does besides. A lost lease, a stopping worker and a timeout end a
+ * `end` gives the lease back. A lost lease, a stopping worker and a timeout end a
  * turn from outside, by `TurnGuard`.
  */
 import { checkFinalAnswer } from '../../domain/final-answer.ts';

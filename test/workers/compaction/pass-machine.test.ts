@@ -84,9 +84,9 @@ const CHILD = {
   sequence: { from: 2, to: 3, tokens: 608, maxTokens: 304, userTokens: 0 },
   hash: 'h',
 };
-const ANY: ChildJobs = { plans: 'any', job: 'job' };
-const NEW: ChildJobs = { plans: 'new', job: 'job' };
-const NEVER: ChildJobs = { plans: 'none' };
+const ANY: ChildJobs = { may: 'always', job: 'job' };
+const NEW: ChildJobs = { may: 'for_new_plan', job: 'job' };
+const NEVER: ChildJobs = { may: 'never' };
 
 const progress: PassProgress = {
   childJobs: ANY,
@@ -179,7 +179,7 @@ const ROWS: readonly Row[] = [
     ] as const
   ).map(([childJobs, name]): Row => {
     const carried = { ...progress, childJobs };
-    const title = `record_plan goes on to ${name} if children of ${childJobs.plans} plans may be asked for`;
+    const title = `record_plan goes on to ${name} if child jobs may be created: ${childJobs.may}`;
     return [
       title,
       { name: 'record_plan', progress: carried, plan: PLAN, conversation: STATE },

@@ -38,7 +38,8 @@ local function drop_oldest(keep)
 end
 
 -- Makes a version live. The next arguments are its number, its JSON, then its tokens, bytes and last seq. Tokens and
--- bytes of the log up to there follow. The last are the number of versions to keep, and the event as counted pairs.
+-- bytes of the log up to there follow. The last are the number of versions to keep, and
+-- the event as counted pairs. `versionArgs` of store/version-record.ts writes them in this order.
 local function put_version()
   local number, version = take(), take()
   local live_size = { take(), take(), take(), take(), take() }
