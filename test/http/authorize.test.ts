@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnfoldClient } from '../../src/api/client/index.ts';
+import { type Authorize, ConversationGuard } from '../../src/api/http/guarded-client.ts';
 import type { Caller } from '../../src/api/http/index.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import { arbitraryRequest, type OpenApi, type RandomRequest } from './arbitrary-requests.ts';
@@ -59,9 +60,14 @@ async function readOfAnn(): Promise<unknown> {
 
 const AT_ONCE = 200;
 
-const CALLERS: readonly (readonly [string, Caller])[] = [
-  ['of another owner', AS_BOB],
-  ['with a token of another conversation', { tenant: '_', scopes: ['read', 'enqueue', 'answer'], conversation: 'b' }],
+const CALLERS: readonly (readonly [string, Caller, Authorize | undefined])[] = [
+  ['of another owner', AS_BOB, undefined],
+  [
+    'with a token of another conversation',
+    { tenant: '_', scopes: ['read', 'enqueue', 'answer'], conversation: 'b' },
+    undefined,
+  ],
+  ['that authorize refuses', { tenant: '_', scopes: ['admin'] }, (_, { conversation }) => conversation !== 'a'],
 ];
 
 test.each(CALLERS)(
@@ -69,9 +75,9 @@ test.each(CALLERS)(
   {
     timeout: 300_000,
   },
-  async (_, caller) => {
+  async (_, caller, authorize) => {
     const { recorded, names } = recordNames(http.client);
-    const options = { authenticate: async () => caller, client: recorded, ...withProtocols(recorded) };
+    const options = { authenticate: async () => caller, authorize, client: recorded, ...withProtocols(recorded) };
     const { url, stop } = await http.serve(options);
     const { body: document } = await send<OpenApi>(`${url}/v1/openapi.json`, 'GET');
     const before = await readOfAnn();
@@ -177,4 +183,20 @@ test('a stream ends once authorize refuses its conversation', async () => {
   await response.text();
   expect((await fetch(`${url}/v1/conversations/watched/turns/t1/events`)).status).toBe(403);
   await stop();
+});
+
+test('a check that could not run leaves out no conversation of the next check', async () => {
+  const { client } = http;
+  for (const conversation of ['first', 'second']) await client.enqueueTurn({ conversation, agent, input: 'x' });
+  let mode: 'allows' | 'breaks' | 'refuses' = 'allows';
+  const guard = new ConversationGuard({ tenant: '_', scopes: ['read'] }, (_, { conversation }) => {
+    if (mode === 'breaks') throw new Error('the service of rights is away');
+    return mode === 'allows' || conversation === 'first';
+  });
+  const guarded = guard.guard(client);
+  for (const conversation of ['first', 'second']) await guarded.describe(conversation);
+  mode = 'breaks';
+  await expect(guard.checkAgain()).rejects.toThrow('away');
+  mode = 'refuses';
+  await expect(guard.checkAgain()).rejects.toMatchObject({ code: 'access_denied' });
 });

@@ -110,3 +110,21 @@ test('a conversation that a token creates has the owner of the token', async () 
   const { token: other } = await createToken('fresh', { owner: 'bob' });
   expect((await ask(other, `${CONVERSATION}/fresh`)).status).toBe(403);
 });
+
+test('a caller of one owner creates only tokens that carry this owner, so that no later owner is reached', async () => {
+  const asAnn = { tenant: '_', scopes: ['read', 'enqueue', 'answer'] as const, owner: 'ann' };
+  const bound = await http.serve({ authenticate: async () => asAnn });
+  const create = async (conversation: string, body: object) =>
+    await send<ConversationToken>(`${bound.url}${CONVERSATION}/${conversation}/tokens`, 'POST', { body });
+  expect(outline(await create('not-yet', { owner: 'bob' }))).toEqual({
+    status: 403,
+    code: 'forbidden',
+    field: 'owner',
+  });
+  const { token } = (await create('not-yet', {})).body;
+  await http.client.enqueueTurn({ conversation: 'not-yet', agent, input: 'of bob', owner: 'bob' });
+  for (const path of [`${CONVERSATION}/not-yet`, '/v1/chat/not-yet'])
+    expect(outline(await ask(token, path))).toMatchObject({ status: 403, code: 'forbidden' });
+  expect((await create('not-yet', {})).status).toBe(403);
+  await bound.stop();
+});

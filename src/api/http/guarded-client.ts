@@ -18,16 +18,18 @@ export interface ConversationInQuestion extends NamedConversation, Partial<Conve
   readonly isNew: boolean;
 }
 
-/** Decides whether a caller may use a conversation. The scopes of the caller are checked besides. */
+/** Decides whether a caller may use a conversation. The server checks the scopes of the caller, too. */
 export type Authorize = (caller: Caller, conversation: ConversationInQuestion) => boolean | Promise<boolean>;
 
 /**
  * Decides for one request which conversations its caller reaches. Every route and every protocol works through the
- * client of `guard`, so none can forget the check. An answer counts for the whole request. Open streams ask again.
+ * client of `guard`, so no route can forget the check. An answer counts for the whole request. Open streams ask again.
  */
 export class ConversationGuard {
   readonly #caller: Caller;
   readonly #authorize: Authorize | undefined;
+  /** Conversations that the request has named. */
+  readonly #names = new Set<string>();
   readonly #answers = new Map<string, Promise<void>>();
   #client: TurnfoldClient | undefined;
 
@@ -60,6 +62,7 @@ export class ConversationGuard {
     const ref = readConversationName(name);
     const key = `${ref.tenant}/${ref.id}`;
     const known = this.#answers.get(key) ?? this.#decide(ref);
+    this.#names.add(key);
     this.#answers.set(key, known);
     await known;
   }
@@ -74,11 +77,10 @@ export class ConversationGuard {
     }
   }
 
-  /** Asks again for all conversations of the request. @throws access_denied */
+  /** Asks again for all conversations of the request, also after a check that could not run. @throws access_denied */
   async checkAgain(): Promise<void> {
-    const names = [...this.#answers.keys()];
     this.#answers.clear();
-    for (const name of names) {
+    for (const name of this.#names) {
       const [tenant = '', conversation = ''] = name.split('/');
       await this.check({ tenant, conversation });
     }
@@ -145,8 +147,12 @@ const created: Rule = async ({ guard, caller, method }, input: EnqueueInput) => 
   return await method(await checkCreated(guard, caller, input));
 };
 
-async function checkCreated(guard: ConversationGuard, { owner }: Caller, input: EnqueueInput): Promise<EnqueueInput> {
+async function checkCreated(guard: ConversationGuard, caller: Caller, input: EnqueueInput): Promise<EnqueueInput> {
   await guard.check(input);
+  return ownedByCaller(caller, input);
+}
+
+function ownedByCaller<Input extends Pick<EnqueueInput, 'owner'>>({ owner }: Caller, input: Input): Input {
   if (owner === undefined) return input;
   if (input.owner === undefined || input.owner === owner) return { ...input, owner };
   throw fieldError('access_denied', 'owner', 'the caller may create conversations only for itself');
@@ -212,6 +218,15 @@ const RULES: Partial<Record<keyof TurnfoldClient, Rule>> = {
     checkUnbound(caller);
     return await method(...input);
   },
+  // Without the owner of its creator, a token would reach the conversation that another owner creates later.
+  createConversationToken: async (
+    { guard, caller, method },
+    name: ConversationName,
+    input: Pick<EnqueueInput, 'owner'> = {},
+  ) => {
+    await guard.check(name);
+    return await method(name, ownedByCaller(caller, input));
+  },
   fork: async ({ guard, method }, from: ConversationName, to: ConversationName, ...rest) => {
     await guard.check(from);
     await guard.check(to);
@@ -243,7 +258,7 @@ interface FilteredPages<Item> {
   readonly after: string | undefined;
 }
 
-/** Reads until a page is full. The cursor is that of the last item, because one of a page may name what is left out. */
+/** Reads until a page is full. The cursor follows from the last item: that of a read page may name a hidden conversation. */
 async function filterPages<Item extends NamedConversation>(
   { guard, read, limit, after }: FilteredPages<Item>,
   cursorOf: (item: Item) => string,
