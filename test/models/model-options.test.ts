@@ -211,6 +211,21 @@ test('an Anthropic request switches default thinking off while the open tool loo
   );
 });
 
+test.each<[string, number | undefined, 'required' | undefined, object | undefined]>([
+  ['a limit below the budget', 3_000, undefined, { type: 'enabled', budget_tokens: 1_500 }],
+  ['a limit that leaves no budget', 1_024, undefined, undefined],
+  ['a forced tool call', undefined, 'required', undefined],
+])('the Anthropic API accepts %s of a turn, whatever thinking the model has', async (...row) => {
+  const [, maxOutputTokens, toolChoice, thinking] = row;
+  await using provider = await startProvider({ answers: [{ text: 'Done.' }, { text: 'Done.' }] });
+  const budget = { thinking: { type: 'budget', budgetTokens: 8_000 } } as const;
+  const asked = { tools: [READ], ...(maxOutputTokens && { maxOutputTokens }), ...(toolChoice && { toolChoice }) };
+  await create('anthropic', 'anthropic/claude-haiku-4-5', budget, provider.url).generate(ask([question], asked));
+  expect(provider.requests[0]?.body['thinking']).toEqual(thinking);
+  await create('anthropic', 'anthropic/claude-opus-5', {}, provider.url).generate(ask([question], asked));
+  expect(provider.requests[1]?.body['thinking']).toEqual(toolChoice && { type: 'disabled' });
+});
+
 const refused: readonly [Format, string, object, string, string][] = [
   ['anthropic', 'anthropic/claude-opus-5-5', { thinking: { type: 'off' } }, 'thinking.type', 'It accepts adaptive'],
   [

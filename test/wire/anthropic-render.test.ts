@@ -297,9 +297,12 @@ describe('thinking', () => {
     expect(later.messages[1]?.content).toHaveLength(2);
   });
 
-  test('the Anthropic request has a thinking budget below its output limit, or no thinking if the limit is too small', () => {
+  test('an output limit below the thinking budget leaves half of the limit for the answer, or turns thinking off', () => {
     const options = { thinking: { type: 'enabled', budget_tokens: 8_000 } } as const;
-    expect(render(loop, options).thinking).toEqual({ type: 'enabled', budget_tokens: 4_095 });
+    const budgetFor = (maxOutputTokens: number) => render(loop, options, { maxOutputTokens }).thinking;
+    expect(budgetFor(8_001)).toEqual({ type: 'enabled', budget_tokens: 8_000 });
+    expect(budgetFor(8_000)).toEqual({ type: 'enabled', budget_tokens: 4_000 });
+    expect(budgetFor(1_025)).toEqual({ type: 'enabled', budget_tokens: 1_024 });
     expect(render(loop, options, { maxOutputTokens: 1_024 })).not.toHaveProperty('thinking');
   });
 });

@@ -14,7 +14,7 @@ import { outlineRequest } from '../../wire/request-outline.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
-import { holdsFor } from '../check-options.ts';
+import { holdsFor, isForced } from '../check-options.ts';
 import { callOptions, toModelAnswer, toWireRequest } from '../provider-call.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
@@ -188,12 +188,16 @@ function writeBody(
     description,
     inputSchema: { properties: {}, ...parameters, type: 'object' as const },
   }));
+  const isChosen = toolChoice !== undefined && tools.length > 0 && holdsFor(nameChoice(toolChoice), request);
   return {
     ...settings,
     prompt: [...messages],
     tools: [...described, ...providerTools],
-    ...(toolChoice !== undefined && tools.length > 0 && holdsFor(nameChoice(toolChoice), request) && { toolChoice }),
-    ...fitThinking({ providerOptions, maxOutputTokens, ...settings }, traits, lacks),
+    ...(isChosen && { toolChoice }),
+    ...fitThinking({ providerOptions, maxOutputTokens, ...settings }, traits, {
+      lacks,
+      isForced: isChosen && isForced(nameChoice(toolChoice)),
+    }),
   };
 }
 
@@ -202,13 +206,13 @@ function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice
 }
 
 /**
- * Turns Claude's thinking off if Claude could not answer with thinking (wire rule A7). The package adds the budget of
- * thinking to the output limit, so the budget is subtracted here.
+ * Turns Claude's thinking off if Claude could not answer with thinking (wire rule A7), or must call a tool. The package
+ * adds the budget of thinking to the output limit, so the budget is subtracted here.
  */
 function fitThinking(
   given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,
   { thinkingOptions: name }: ProviderTraits,
-  lacks: AiSdkPrompt['lacks'],
+  { lacks, isForced: mustCall }: Pick<AiSdkPrompt, 'lacks'> & { readonly isForced: boolean },
 ): Pick<Body, 'maxOutputTokens' | 'providerOptions' | 'reasoning'> {
   const { maxOutputTokens, providerOptions, reasoning } = given;
   const kept = { maxOutputTokens, providerOptions, ...(reasoning !== undefined && { reasoning }) };
@@ -217,7 +221,8 @@ function fitThinking(
   const budget = Number(readSafely(thinking, 'budgetTokens') ?? 0);
   const isOn = thinking !== undefined || reasoning !== undefined;
   // With adaptive thinking, the model may call a tool without thinking.
-  const isRefused = lacks === 'recorded' || (lacks === 'any' && readSafely(thinking, 'type') !== 'adaptive');
+  const isRefused =
+    mustCall || lacks === 'recorded' || (lacks === 'any' && readSafely(thinking, 'type') !== 'adaptive');
   if (isOn && (isRefused || budget >= maxOutputTokens)) {
     const off = mergeProviderOptions(providerOptions, { [name]: { thinking: { type: 'disabled' } } });
     return { maxOutputTokens, providerOptions: off, reasoning: 'none' };

@@ -15,7 +15,7 @@ import type { AnthropicBody } from '../../wire/anthropic/body.ts';
 import { type AnthropicOptions, renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { pieceListeners, type WatchedRequest } from '../answer-stream.ts';
-import { checkApiKey, checkOptions } from '../check-options.ts';
+import { checkApiKey, checkOptions, holdsFor } from '../check-options.ts';
 import {
   type CheckedBody,
   callOptions,
@@ -72,7 +72,9 @@ function renderAnthropicRequest(
   request: ModelRequest,
 ): Promise<CheckedBody<AnthropicBody>> {
   const asked = renderOptions();
-  const habits = request.thinking === 'off' ? turnThinkingOff(asked) : asked;
+  // The API refuses a forced tool call of a model that thinks. Options of the model cannot ask for both, but a turn can.
+  const isForcedByTurn = request.toolChoice === 'required' && holdsFor('required', request);
+  const habits = request.thinking === 'off' || isForcedByTurn ? turnThinkingOff(asked) : asked;
   const rendering = renderAnthropicInSlices(toWireRequest(request, profile), habits);
   return renderChecked(rendering, (body) =>
     validateAnthropicInSlices(body, { maxBytes: profile.maxRequestBytes, habits }),

@@ -72,8 +72,9 @@ function fitThinking(
   if (asked?.type !== 'enabled' && asked?.type !== 'adaptive') return thinking;
   if (hasLostThinking(draft, asked)) return withoutThinking(off);
   if (asked.type !== 'enabled' || asked.budget_tokens < maxTokens) return thinking;
-  const budget = maxTokens - 1;
-  return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
+  // The API counts thinking within the limit, so half of a low limit is left for the answer.
+  const budget = Math.max(MIN_THINKING_TOKENS, Math.floor(maxTokens / 2));
+  return budget >= maxTokens ? withoutThinking(off) : { ...asked, budget_tokens: budget };
 }
 
 /** Setting that turns thinking off. Undefined if thinking is off without a setting, or cannot be turned off. */

@@ -329,6 +329,19 @@ describe('aiSdkModel', () => {
     },
   );
 
+  it('aiSdkModel turns Claude’s thinking off for the one request whose turn must call a tool', async () => {
+    const { model, calls } = mock([text('A').concat(finish()), text('B').concat(finish())], {
+      provider: 'anthropic.messages',
+      providerOptions: { anthropic: { thinking: THINKING } },
+    });
+    await model.generate(ask([user], { toolChoice: 'required' }));
+    await model.generate(ask([user]));
+    expect(calls.map(({ toolChoice, providerOptions }) => [toolChoice, providerOptions?.['anthropic']])).toEqual([
+      [{ type: 'required' }, { thinking: { type: 'disabled' } }],
+      [undefined, { thinking: THINKING }],
+    ]);
+  });
+
   it('aiSdkModel adds the caller’s settings, headers and options to every request', async () => {
     const { model, calls } = mock([text('A').concat(finish())], {
       provider: 'openai.responses',
