@@ -10,9 +10,10 @@ import { versionArgs } from './version-record.ts';
 
 type SteeringResult = { readonly status: 'taken'; readonly conversation: ConversationState } | Lost;
 
-export const takeSteeringScript: ScriptDefinition<[lease: TurnLease], SteeringResult> = {
+/** @param refuses field of a message that the agent does not accept. Such a message steers no turn */
+export const takeSteeringScript: ScriptDefinition<[lease: TurnLease, refuses?: 'parts'], SteeringResult> = {
   file: 'take-steering',
-  args: ([lease]) => turnLeaseArgs(lease),
+  args: ([lease, refuses]) => ({ ...turnLeaseArgs(lease), refuses }),
   decode: (reply, [lease], keyspace) =>
     decodeReply<SteeringResult>(reply, { taken: conversationReader(lease, keyspace) }),
 };

@@ -46,6 +46,7 @@ beforeAll(async () => {
   await fixture.startWorkers([
     agent,
     { ...agent, name: 'closed', accepts: { tools: false, instructions: false, answer: false, parts: false } },
+    { ...agent, name: 'steerable', accepts: { parts: false } },
     { ...agent, name: 'strict', answer: z.object({ size: z.number() }) },
   ]);
 });
@@ -209,6 +210,23 @@ describe('an agent that does not accept a part', () => {
     await untilStill(conversation);
     await run({ conversation, agent: 'closed', turn: 't2', input: 'say next' });
     expect(asked.get('say next')?.[0]?.messages.map(({ content }) => content)).toEqual(['say next']);
+  });
+});
+
+test('a steering message with an image that the agent refuses fails alone, and the steered turn goes on', async () => {
+  const conversation = await enqueue({ input: 'steered', agent: 'steerable', tools: [locate] });
+  const waiting = await untilStill(conversation);
+  const parts = [{ type: 'image' as const, url: 'https://example.com/a.png' }];
+  const steer = { conversation, agent: 'steerable', onBusy: 'steer' } as const;
+  await fixture.client.enqueueTurn({ ...steer, turn: 't2', input: 'look at this', parts });
+  await answerCalls(conversation, waiting);
+  expect(await fixture.client.result(conversation, 't1', { waitMs: 20_000 })).toMatchObject({
+    state: 'completed',
+    answer: { content: '52° N' },
+  });
+  expect(await fixture.client.result(conversation, 't2', { waitMs: 20_000 })).toMatchObject({
+    state: 'failed',
+    failure: { code: 'invalid_input', details: { field: 'parts' } },
   });
 });
 

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { TurnUndo } from '../../../src/store/turn-changes.ts';
 import { claimPass, commitOf } from '../pass-samples.ts';
-import { callsStep, claimHead, resultStep, textStep, turnFor } from '../samples.ts';
+import { callsStep, claimHead, resultStep, textStep, turnFor, weigh } from '../samples.ts';
 import type { Given } from './fixture.ts';
 import { replacementOver } from './version-replacement.ts';
 
@@ -226,6 +226,26 @@ export function describeBusyTurns(given: Given): void {
     expect(await store.readTurn(conversation, 's1')).toMatchObject({ state: 'running', steeredInto: 't1' });
     await store.accept(turnFor(conversation, 's3', { onBusy: 'steer' }));
     expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's2', 's3', 't2']);
+  });
+
+  test('a steering message with images is not taken for an agent that accepts none, and its turn runs next', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const parts = [{ type: 'image', url: 'https://example.com/a.png' }];
+    const seen = weigh({ role: 'user', content: 'see', parts });
+    await store.accept(turnFor(conversation, 't2'));
+    await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
+    await store.accept(turnFor(conversation, 's2', { onBusy: 'steer', input: seen }));
+    await store.accept(turnFor(conversation, 's3', { onBusy: 'steer' }));
+    const taken = await store.takeSteering(lease, 'parts');
+    expect(taken).toMatchObject({ status: 'taken', conversation: { head: 3, turns: 3 } });
+    expect(await store.takeSteering(lease, 'parts')).toEqual(taken);
+    expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's3', 's2', 't2']);
+    expect(await store.readTurn(conversation, 's2')).toMatchObject({ state: 'queued' });
+    await store.recordStep(lease, textStep('m1', 3));
+    await store.settle(lease, { state: 'completed', answerSeq: 4 }, 'w');
+    expect((await claimHead(store, conversation)).lease.turn).toBe('s2');
+    const answered = ['user of t1', 'user of s1', 'user of s3', 'assistant of t1'];
+    expect(await contentsOf(conversation)).toEqual([...answered, 'user of s2']);
   });
 
   test('readContext names the messages of the running turn and of the turns steered into it, until the turn ends', async () => {
