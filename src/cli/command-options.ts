@@ -38,6 +38,11 @@ function wholeFrom(least: 0 | 1): (text: string) => number {
 export const readNumber = wholeFrom(0);
 export const readCount = wholeFrom(1);
 
+/** Collects the values of an option that may be repeated. */
+export function addPath(path: string, paths: readonly string[] = []): readonly string[] {
+  return [...paths, path];
+}
+
 export function readSeconds(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= 0 && value < Number.POSITIVE_INFINITY) return value;

@@ -1,6 +1,6 @@
 import { appendFile, type FileHandle, open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { TurnfoldError } from '../domain/errors.ts';
 
 const STDIN = '-';
@@ -36,10 +36,14 @@ export function nameFile(path: string): string {
   return path === STDIN ? 'standard input' : path;
 }
 
-/** Reads a file, or standard input for `-`. @throws not_found if the file does not exist */
 export async function readTextFile(path: string): Promise<string> {
+  return (await readBytes(path)).toString();
+}
+
+/** Reads a file, or standard input for `-`. @throws not_found if the file does not exist */
+export async function readBytes(path: string): Promise<Buffer> {
   try {
-    return path === STDIN ? await text(process.stdin) : await readFile(path, 'utf8');
+    return path === STDIN ? await buffer(process.stdin) : await readFile(path);
   } catch (cause) {
     throw unreadable(path, cause);
   }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { WRITTEN_FORMATS } from '../wire/histories/writers/written-formats.ts';
 import {
+  addPath,
   readCount,
   readNumber,
   readSeconds,
@@ -26,7 +27,6 @@ export function addRedisCommands(program: Command, runner: CommandRunner): void 
   addReviewCommands(program, runner);
   program.commandsGroup('Other services:');
   addKeyCommands(program, runner);
-  addTokenCommands(program, runner);
   addWebhookCommands(program, runner);
 }
 
@@ -58,7 +58,7 @@ function withListOptions(command: Command, items: string): Command {
 }
 
 const PRIORITY_OPTION = ['--priority <n>', 'priority of the conversation in the queue: 1 is first', readCount] as const;
-const ENQUEUE_NAMES = { input: 'text', delayMs: '--delay', deadlineMs: '--deadline' };
+const ENQUEUE_NAMES = { input: 'text', parts: '--file', delayMs: '--delay', deadlineMs: '--deadline' };
 
 function addTurnCommands(program: Command, runner: CommandRunner): void {
   withContextOption(withFollowOptions(program.command('enqueue <conversation> <text>')))
@@ -70,6 +70,11 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
     .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
     .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', readCount)
+    .option(
+      '--file <path>',
+      'picture, PDF or text file for the model, as often as needed (- is standard input)',
+      addPath,
+    )
     .option('--tools <file>', 'JSON file with a list of tools that you answer: [{name, description, parameters}]')
     .option('--instructions <text>', 'further instructions for this turn')
     .option('--answer <file>', 'JSON file with the JSON Schema of the answer')
@@ -131,6 +136,7 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .option('--agent <name>', 'only conversations of this agent')
     .option('--state <state>', 'only conversations in this state: idle, queued, running, waiting or failed')
     .option('--owner <id>', 'only conversations of this owner, newest first (--tenant: the default tenant)')
+    .option('--metadata <name=value>', 'only conversations whose metadata have this value')
     .option('--order <order>', 'stable, or newest: by the time of the last message (--tenant: the default tenant)')
     .option('--after <place>', 'continue after the place where an earlier list ended')
     .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).showConversations));
@@ -183,6 +189,15 @@ function addAboutCommands(program: Command, runner: CommandRunner): void {
     .action(
       runner.onRedis(async () => (await import('./commands/conversation-about.ts')).createToken, {
         expiresInMs: '--expires',
+      }),
+    );
+  withJsonOption(program.command('rotate-token-secret'))
+    .description('replace the secret that signs the tokens of conversations')
+    .option('--tenant <id>', 'tenant whose tokens are signed', '_')
+    .option('--grace <time>', 'time for which earlier tokens stay valid (0s ends all of them)', '1d')
+    .action(
+      runner.onRedis(async () => (await import('./commands/conversation-about.ts')).rotateTokenSecret, {
+        graceMs: '--grace',
       }),
     );
 }
@@ -265,20 +280,8 @@ function addKeyCommands(program: Command, runner: CommandRunner): void {
     .action(runner.onRedis(async () => (await import('./commands/access.ts')).revokeKey, { id: 'key' }));
 }
 
-function addTokenCommands(program: Command, runner: CommandRunner): void {
-  withJsonOption(program.command('rotate-token-secret'))
-    .description('replace the secret that signs the tokens of conversations')
-    .option('--tenant <id>', 'tenant whose tokens are signed', '_')
-    .option('--grace <time>', 'time for which earlier tokens stay valid (0s ends all of them)', '1d')
-    .action(
-      runner.onRedis(async () => (await import('./commands/conversation-about.ts')).rotateTokenSecret, {
-        graceMs: '--grace',
-      }),
-    );
-}
-
 function addWebhookCommands(program: Command, runner: CommandRunner): void {
-  const webhooks = program.command('webhooks').description('add, list, remove or retry the webhooks of tenants');
+  const webhooks = program.command('webhooks').description('add, list, remove, retry or test the webhooks of tenants');
   withJsonOption(webhooks.command('add <url>'))
     .description('send the events of a tenant to an address, and print the secret of the signatures once')
     .option('--tenant <id>', 'tenant whose events are sent', '_')
@@ -295,4 +298,7 @@ function addWebhookCommands(program: Command, runner: CommandRunner): void {
   withJsonOption(webhooks.command('retry <webhook>'))
     .description('send events again to a webhook that was set aside after failures')
     .action(runner.onRedis(async () => (await import('./commands/access.ts')).retryWebhook, { id: 'webhook' }));
+  withJsonOption(webhooks.command('test <webhook>'))
+    .description('let a worker send a signed test event, and print the outcome (exit code 1 unless it is delivered)')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).testWebhook, { id: 'webhook' }));
 }

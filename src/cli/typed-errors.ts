@@ -70,7 +70,7 @@ function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>)
     (option) => !typed.includes(option) && ids[option.attributeName()] !== undefined,
   );
   const options = [
-    ...typed.map((option) => formatOption(option, command.getOptionValue(option.attributeName()))),
+    ...typed.flatMap((option) => formatTyped(option, command.getOptionValue(option.attributeName()))),
     ...added.map((option) => formatOption(option, ids[option.attributeName()])),
   ];
   const args = command.args.map(quote);
@@ -89,6 +89,11 @@ function wasTyped(command: Command, option: Option): boolean {
 
 /** This option may contain secrets. A printed command repeats its value only if the value is `@` and a path. */
 const CONTEXT = '--context';
+
+/** An option that a person has repeated has a list of values. */
+function formatTyped(option: Option, value: unknown): string[] {
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => formatOption(option, one));
+}
 
 function formatOption({ long, flags }: Option, value: unknown): string {
   if (value === true) return long ?? flags;

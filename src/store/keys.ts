@@ -103,6 +103,10 @@ export class Keyspace {
     return this.#shared(`webhook:${id}`);
   }
 
+  webhookTests(): string {
+    return this.#shared('webhook-tests');
+  }
+
   tenantWebhooks(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:webhooks`;
   }

@@ -8,7 +8,7 @@ import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { decodeAbout, readAboutScript } from './about.ts';
 import type { Keyspace } from './keys.ts';
 import { listAgents } from './presence.ts';
-import { bindListRecent } from './recent-list.ts';
+import { bindListRecent, type ConversationLabel } from './recent-list.ts';
 import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodePage, NAMES_PER_SCRIPT, type PageReply, type ShardPage, walkShards } from './shard-walk.ts';
@@ -102,6 +102,7 @@ export interface ConversationQuery extends ListQuery<ConversationRef> {
   readonly idContains?: string | undefined;
   readonly agent?: string | undefined;
   readonly state?: ListedState | undefined;
+  readonly label?: ConversationLabel | undefined;
 }
 
 /** A conversation in a list. Other client calls accept this object as the name of the conversation. */
@@ -134,7 +135,7 @@ const listConversationsScript: ScriptDefinition<
 > = {
   file: 'list-conversations',
   keys: ([{ shard }], keyspace) => ({ conversations: keyspace.conversations(shard) }),
-  args: ([{ shard, after, tenant, limit, agent, state, idContains }, names = []], keyspace) => ({
+  args: ([{ shard, after, tenant, limit, agent, state, idContains, label }, names = []], keyspace) => ({
     shard: keyspace.shardPrefix(shard),
     after,
     prefix: tenant && `${tenant}|`,
@@ -143,6 +144,8 @@ const listConversationsScript: ScriptDefinition<
     agent,
     state,
     part: idContains,
+    label: label?.name,
+    labelValue: label?.value,
     rest: names,
   }),
   decode: (reply) => decodePage(reply as PageReply<ListConversationsRow>, decodeConversationRow),

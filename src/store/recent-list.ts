@@ -12,11 +12,18 @@ export interface RecentPosition {
   readonly id: string;
 }
 
+/** A name in the metadata of a conversation, and its value. */
+export interface ConversationLabel {
+  readonly name: string;
+  readonly value: string;
+}
+
 interface RowQuery {
   readonly tenant: string;
   readonly idContains?: string | undefined;
   readonly agent?: string | undefined;
   readonly state?: ListedState | undefined;
+  readonly label?: ConversationLabel | undefined;
   readonly limit: number;
 }
 

@@ -1,8 +1,15 @@
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import type { ConversationEvent } from '../domain/conversation-event.ts';
 import { decodeEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { type StoredWebhook, storedWebhookSchema, WEBHOOK_LIMITS, type WebhookHealth } from '../domain/webhook.ts';
+import {
+  type StoredWebhook,
+  storedWebhookSchema,
+  WEBHOOK_LIMITS,
+  WEBHOOK_OUTCOMES,
+  type WebhookHealth,
+} from '../domain/webhook.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
 import { callStore, pairsOf, RecordFields, readRecordJson } from './records.ts';
@@ -45,6 +52,34 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
     recordLoss: async (id: string): Promise<void> => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
+    /** Asks the workers to send a test event. `test` is a new id. */
+    askTest: async (test: string, webhook: string): Promise<void> => {
+      await writeTest(redis, keyspace, [test, webhook]);
+    },
+    /** Takes the tests that no worker has taken. Only the process that delivers webhooks calls this. */
+    takeTests: async (limit: number): Promise<readonly WebhookTestRequest[]> => {
+      const all = await callStore(() => redis.hgetall(keyspace.webhookTests()));
+      const asked = Object.entries(all).filter(([, value]) => !value.startsWith(TAKEN));
+      const taken = asked.slice(0, limit);
+      if (taken.length > 0)
+        await writeTest(
+          redis,
+          keyspace,
+          taken.flatMap(([test]) => [test, TAKEN]),
+        );
+      return taken.map(([test, webhook]) => ({ test, webhook }));
+    },
+    endTest: async (test: string, outcome: WebhookTestOutcome): Promise<void> => {
+      await writeTest(redis, keyspace, [test, `${TAKEN}${JSON.stringify(outcome)}`]);
+    },
+    /** Reads the outcome of a test, and forgets it. Undefined until a worker has sent the event. */
+    readTest: async (test: string): Promise<WebhookTestOutcome | undefined> => {
+      const key = keyspace.webhookTests();
+      const value = (await callStore(() => redis.hget(key, test))) ?? '';
+      if (!value.startsWith(TAKEN) || value === TAKEN) return undefined;
+      await callStore(() => redis.hdel(key, test));
+      return readRecordJson({ key, field: test }, value.slice(TAKEN.length), testOutcomeSchema);
+    },
     holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
       (await hold(owner, leaseMs)) !== undefined,
     claimDeliveries: bind(claimDeliveriesScript),
@@ -52,6 +87,29 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
     postponeDelivery: bind(postponeDeliveryScript),
   };
 }
+
+/** Id of a webhook, until a worker takes the test. No id begins with this mark. */
+const TAKEN = '=';
+/** Callers wait for less time than this. */
+const TEST_TTL_MS = 60_000;
+
+async function writeTest(redis: Redis, keyspace: Keyspace, fields: readonly string[]): Promise<void> {
+  const key = keyspace.webhookTests();
+  await callStore(() => redis.hset(key, ...fields));
+  await callStore(() => redis.pexpire(key, TEST_TTL_MS));
+}
+
+export interface WebhookTestRequest {
+  readonly test: string;
+  readonly webhook: string;
+}
+
+const testOutcomeSchema = z.object({
+  status: z.enum(WEBHOOK_OUTCOMES),
+  durationMs: z.number(),
+  why: z.string().optional(),
+});
+export type WebhookTestOutcome = z.infer<typeof testOutcomeSchema>;
 
 export type WebhookStore = ReturnType<typeof openWebhookStore>;
 

@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/providers/scripted.ts';
+import { PIXEL } from '../fakes/contents.ts';
 import { useOwnWorkers } from './own-workers.ts';
-import { readJsonLines } from './run-turnfold.ts';
+import { readJsonLines, writeTemporary } from './run-turnfold.ts';
 
 const agent: Agent = {
   name: 'talker',
@@ -49,4 +51,23 @@ test('turnfold redrive accepts a priority for the new turn, but not for a compac
   const again = await turnfold('redrive', 'o5', 't1', '--priority', '1', '--wait', '60');
   expect(again).toMatchObject({ code: 0, stdout: 'heard\n' });
   expect((await turnfold('redrive', 'o5', '--priority', '1')).stderr).toContain('--priority');
+});
+
+test('turnfold enqueue --file attaches pictures and text files to the message, in the order of the options', async () => {
+  const picture = await writeTemporary('pixel.png', '');
+  await writeFile(picture, Buffer.from(PIXEL, 'base64'));
+  const table = await writeTemporary('orders.csv', 'order,sum\n7,12\n');
+  const sent = await enqueue('o6', '--turn', 't1', '--file', picture, '--file', table, '--wait', '60');
+  expect(readJsonLines(sent.stdout)).toMatchObject([{ state: 'completed' }]);
+  const [first] = await own.client.log('o6');
+  expect(first?.message).toEqual({
+    role: 'user',
+    content: 'hello',
+    parts: [
+      { type: 'image', mediaType: 'image/png', data: PIXEL, name: 'pixel.png' },
+      { type: 'file', mediaType: 'text/csv', data: btoa('order,sum\n7,12\n'), name: 'orders.csv' },
+    ],
+  });
+  const missing = await turnfold('enqueue', 'o6', 'x', '--agent', 'talker', '--file', '/nowhere.png');
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('/nowhere.png') as string });
 });

@@ -25,6 +25,15 @@ test('turnfold webhooks add prints the secret once, and workers that allow priva
   expect(added).toMatchObject({ code: 0 });
   const secret = added.stdout.trim();
   expect(secret).toMatch(/^whsec_/);
+  const [{ id: webhook = '' } = {}] = await client.webhooks.list({ tenant: 'shop' });
+  const tested = await run('webhooks', 'test', webhook);
+  expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/ {2}delivered in \d+ ms\n$/) as string });
+  const [{ body = '', headers = {} } = {}] = received.splice(0);
+  expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual({
+    type: 'webhook.test',
+    timestamp: expect.stringMatching(/^20/) as string,
+    data: { tenant: 'shop', webhook },
+  });
   expect((await run('webhooks', 'list', '--json')).stdout).not.toContain(secret);
   const turn = { tenant: 'shop', conversation: 'c1', agent: 'talker', input: 'hello' };
   await client.enqueueTurn({ ...turn, turn: 't1' });
@@ -50,6 +59,9 @@ test('workers refuse a private address, and webhooks list, doctor and retry show
   expect((await turnfold('webhooks', 'list', '--tenant', 'inside')).stdout).toContain('failing');
   const { checks } = JSON.parse((await turnfold('doctor', '--json')).stdout) as { checks: { name: string }[] };
   expect(checks.find(({ name }) => name === 'webhooks')).toMatchObject({ state: 'warning' });
+  const tested = await turnfold('webhooks', 'test', id, '--json');
+  expect(tested.code).toBe(1);
+  expect(JSON.parse(tested.stdout)).toMatchObject({ status: 'failed', why: 'private or special address refused' });
   expect((await turnfold('webhooks', 'retry', id)).stdout).toContain('again within a minute');
   expect((await turnfold('webhooks', 'remove', id)).stdout).toBe(`${id}  removed\n`);
   expect(await list()).toEqual([]);
@@ -62,6 +74,7 @@ test.each([
   ['--tenant', 'invalid_input', ['add', 'https://example.com', '--tenant', 'a b']],
   ['webhook', 'not_found', ['remove', 'nothing']],
   ['webhook', 'not_found', ['retry', 'nothing']],
+  ['webhook', 'not_found', ['test', 'nothing']],
 ])('turnfold webhooks refuses a wrong %s with %s: %j', async (name, code, args) => {
   const run = await turnfold('webhooks', ...args);
   expect(run).toMatchObject({ code: 1, stdout: '' });

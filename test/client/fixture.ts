@@ -32,7 +32,10 @@ export interface Fixture {
   /** Connection for commands that the client does not have. */
   readonly redis: Redis;
   openClient(url?: string): Promise<OpenClient>;
-  startWorkers(agents?: readonly Agent[], options?: { readonly inbox?: boolean }): Promise<void>;
+  startWorkers(
+    agents?: readonly Agent[],
+    options?: { readonly inbox?: boolean; readonly webhooks?: { readonly allowPrivate: boolean } },
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -58,7 +61,7 @@ export async function openFixture(): Promise<Fixture> {
     client: await open(),
     redis,
     openClient: open,
-    async startWorkers(agents = [createTalker()], { inbox = false } = {}) {
+    async startWorkers(agents = [createTalker()], { inbox = false, webhooks } = {}) {
       const workers = await startWorkers({
         redisUrl: server.url,
         agents,
@@ -66,6 +69,7 @@ export async function openFixture(): Promise<Fixture> {
         shards: SHARDS,
         queueShards: 1,
         inbox,
+        ...(webhooks && { webhooks }),
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 2_000,
         missingAgentMs: 0,

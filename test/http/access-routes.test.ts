@@ -1,7 +1,9 @@
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { type HttpClient, openHttpClient } from '../../src/api/http-client/index.ts';
 import { failureOf } from '../client/fixture.ts';
+import { openReceiver } from '../webhooks/receiver.ts';
 import { type HttpFixture, openHttpFixture, outline, send } from './fixture.ts';
 
 let http: HttpFixture;
@@ -49,6 +51,21 @@ test('an admin adds, lists and removes webhooks of its tenant over HTTP', async 
   expect((await failureOf(() => webhooks.remove(webhook.id))).error).toMatchObject({ code: 'not_found' });
 });
 
+test('a worker sends the test event that an admin asks for over HTTP, and the answer has the outcome', async () => {
+  const { received, url: receiver } = await openReceiver();
+  await http.startWorkers(undefined, { webhooks: { allowPrivate: true } });
+  const { webhooks } = await openFor('tested');
+  const { webhook, secret } = await webhooks.add({ tenant: 'tested', url: receiver });
+  expect(await webhooks.test(webhook.id)).toEqual({
+    webhook: webhook.id,
+    status: 'delivered',
+    durationMs: expect.any(Number) as number,
+  });
+  const [{ body = '', headers = {} } = {}] = received;
+  expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({ type: 'webhook.test' });
+  expect(await webhooks.list()).toEqual([webhook]);
+});
+
 test('keys and webhooks of another tenant count as unknown, and nothing of them changes', async () => {
   const { keys, webhooks } = await openFor('three');
   const { key } = await http.client.keys.create({ tenant: 'two', scopes: ['read'] });
@@ -58,6 +75,7 @@ test('keys and webhooks of another tenant count as unknown, and nothing of them 
     () => keys.revoke(key.id),
     () => webhooks.remove(webhook.id),
     () => webhooks.retry(webhook.id),
+    () => webhooks.test(webhook.id),
   ];
   for (const call of calls) expect((await failureOf(call)).error).toMatchObject({ code: 'not_found' });
   expect((await failureOf(() => keys.create({ tenant: 'two', scopes: ['read'] }))).error).toMatchObject({

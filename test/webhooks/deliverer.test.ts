@@ -151,6 +151,40 @@ describe('delivery of webhooks', () => {
     expect(await tenant.health()).toEqual({});
   });
 
+  test('a test event is sent once, also to a webhook that was set aside, and changes no health', async () => {
+    let status = 410;
+    const tenant = await openTenant((response) => void response.writeHead(status).end());
+    const { received, conversation, settle, openDeliverer, webhook, store } = tenant;
+    await settle(conversation(), 't1');
+    await openDeliverer().deliver();
+    const health = await tenant.health();
+    expect(health).toMatchObject({ lastFailure: 'status 410' });
+    received.splice(0);
+    for (const [test, answered, outcome] of [
+      ['one', 204, { status: 'delivered' }],
+      ['two', 500, { status: 'failed', why: 'status 500' }],
+    ] as const) {
+      status = answered;
+      await store.askTest(test, webhook.id);
+      expect(await store.readTest(test), 'before a worker has sent it').toBeUndefined();
+      const deliverers = [openDeliverer(), openDeliverer()];
+      for (const { deliver } of deliverers) await deliver();
+      expect(await store.readTest(test)).toEqual({ ...outcome, durationMs: expect.any(Number) as number });
+      expect(await store.readTest(test), 'the outcome is read once').toBeUndefined();
+    }
+    expect(received.map(({ headers }) => headers['webhook-id'])).toEqual(['test_one', 'test_two']);
+    expect(await tenant.health()).toEqual(health);
+  });
+
+  test('a test of a webhook that was removed meanwhile ends as failed', async () => {
+    const { store, openDeliverer, webhook, received } = await openTenant();
+    await store.askTest('late', webhook.id);
+    await store.removeWebhook(webhook.id);
+    await openDeliverer().deliver();
+    expect(await store.readTest('late')).toEqual({ status: 'failed', durationMs: 0, why: 'removed' });
+    expect(received).toEqual([]);
+  });
+
   test('a webhook receives only the event types that it subscribes to, of the agent that it names', async () => {
     const wrongAgent = await openTenant(undefined, { agent: 'other' });
     const wrongEvent = await openTenant(undefined, { events: ['version.committed'] });

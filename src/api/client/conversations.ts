@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema, nameConversation, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { RecentPosition } from '../../store/recent-list.ts';
+import type { ConversationLabel, RecentPosition } from '../../store/recent-list.ts';
 import type { Methods } from '../contract/client.ts';
 import { conversationChangeSchema, conversationsSchema, usageInputSchema } from '../contract/conversations.ts';
 import { readConversationName } from '../contract/names.ts';
@@ -19,8 +19,10 @@ export const conversationMethods = {
       after,
       owner,
       order = owner === undefined ? 'stable' : 'newest',
-      ...query
+      metadata,
+      ...filters
     } = parseInput(conversationsSchema, input);
+    const query = { ...filters, label: metadata === undefined ? undefined : readLabel(metadata) };
     if (order === 'newest') {
       const { tenant = DEFAULT_TENANT } = query;
       const newest = { ...query, tenant, owner, after: after === undefined ? undefined : readRecentCursor(after) };
@@ -79,6 +81,12 @@ export const conversationMethods = {
     }
   },
 } satisfies Methods<InspectionPorts>;
+
+/** A value may contain `=`. The schema has checked the form. */
+function readLabel(metadata: string): ConversationLabel {
+  const at = metadata.indexOf('=');
+  return { name: metadata.slice(0, at), value: metadata.slice(at + 1) };
+}
 
 const recentCursor = z.tuple([z.coerce.number().int().min(0), idSchema]);
 

@@ -135,4 +135,4 @@ export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './acc
 export type { Authentication, Grant, Refusal } from './authentication.ts';
 export type { ClientOptions } from './client-options.ts';
 export { type OpenClient, openClient } from './open-client.ts';
-export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';
+export type { AddedWebhook, WebhookInput, Webhooks, WebhookTest, WebhookView } from './webhooks.ts';

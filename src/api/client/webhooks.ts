@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { IdSource } from '../../domain/clock.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
@@ -43,6 +44,22 @@ export interface Webhooks {
   remove(id: string): Promise<void>;
   /** Sends events again to a webhook that was set aside, from the first unsent one, within about a minute. */
   retry(id: string): Promise<WebhookView>;
+  /**
+   * Lets a worker send a signed event of the type `webhook.test` to a webhook, whatever its events and its state are.
+   * Waits for the outcome, which does not change the state: at most 25 s.
+   */
+  test(id: string): Promise<WebhookTest>;
+}
+
+/** Outcome of a test event. */
+export interface WebhookTest {
+  readonly webhook: string;
+  /** `delivered`: a status from 200 to 299. `not_sent`: no worker has sent the event in time. */
+  readonly status: 'delivered' | 'failed' | 'not_sent';
+  /** Time of the request in ms. Absent if nothing was sent. */
+  readonly durationMs?: number | undefined;
+  /** Cause of the failure, without contents of the response. */
+  readonly why?: string | undefined;
 }
 
 interface WebhookPorts {
@@ -86,8 +103,24 @@ export function createWebhooks({ webhooks, ids, now }: WebhookPorts): Webhooks {
       if (found === undefined) throw noWebhook(id);
       return viewWebhook(found);
     },
+    async test(name) {
+      const id = parseInput(idSchema, name, 'id');
+      if (!(await list()).some((webhook) => webhook.id === id)) throw noWebhook(id);
+      const test = ids.next();
+      await webhooks.askTest(test, id);
+      for (const until = now() + TEST_WAIT_MS; ; ) {
+        const outcome = await webhooks.readTest(test);
+        if (outcome !== undefined) return { webhook: id, ...outcome };
+        if (now() >= until) return { webhook: id, status: 'not_sent', why: 'no worker has sent the event' };
+        await sleep(TEST_POLL_MS);
+      }
+    },
   };
 }
+
+/** A worker looks for tests once a second, and waits 15 s for an answer. Another worker takes over within 8 s. */
+const TEST_WAIT_MS = 25_000;
+const TEST_POLL_MS = 200;
 
 /** Checks only the form. Workers check at each request where the name leads. */
 function readUrl(text: string): string {

@@ -47,6 +47,11 @@ export const accessHandlers: RouteHandlers = {
     const { service: webhooks } = open(call, 'webhooks');
     return { body: await webhooks.retry(await ownWebhook(call)) };
   },
+  testWebhook: async (call) => {
+    const { service: webhooks } = open(call, 'webhooks');
+    const webhook = await ownWebhook(call);
+    return { body: await call.readers.run(call.request, () => webhooks.test(webhook)) };
+  },
 };
 
 type Services = Pick<RouteServices, 'keys' | 'webhooks'>;

@@ -32,6 +32,8 @@ const CLAIMED = 4;
 /** A delivery that waited this long after its claim is left to a later claim, because its claim could end meanwhile. */
 const FRESH_MS = WEBHOOK_LIMITS.claimMs - WEBHOOK_LIMITS.requestMs;
 const BUSY_MS = 1_000;
+/** Receivers ignore events whose type they do not know. */
+const TEST_EVENT = 'webhook.test';
 
 interface Claimed {
   readonly delivery: Delivery;
@@ -65,6 +67,7 @@ export class Deliverer {
     this.#skipsLeft = isOwner ? 0 : SKIPPED_LOOKS;
     if (!isOwner) return;
     if (clock.now() - this.#listedAt >= SETTINGS_MS) await this.#listWebhooks();
+    await this.#startTests();
     if (this.#statuses.size === 0 || this.#waiting.length > 0) return;
     const claimedAt = clock.now();
     const claimed = await Promise.all(store.webhookShards.map((shard) => store.claimDeliveries(shard, CLAIMED)));
@@ -74,6 +77,39 @@ export class Deliverer {
       const lane = this.#work().finally(() => this.#lanes.delete(lane));
       this.#lanes.add(lane);
     }
+  }
+
+  /** A test is no delivery: it changes neither the outbox nor the health of its webhook. */
+  async #startTests(): Promise<void> {
+    const { store, onEvent } = this.#ports;
+    const tests = await store.takeTests(Math.max(0, IN_PARALLEL - this.#lanes.size));
+    if (tests.some(({ webhook }) => !this.#statuses.has(webhook))) await this.#listWebhooks();
+    for (const { test, webhook } of tests) {
+      const lane = this.#sendTest(test, webhook)
+        .catch((error: unknown) => {
+          if (!this.#isStopped) onEvent({ type: 'worker_failed', where: 'webhooks', error });
+        })
+        .finally(() => this.#lanes.delete(lane));
+      this.#lanes.add(lane);
+    }
+  }
+
+  async #sendTest(test: string, id: string): Promise<void> {
+    const { store, sender, clock } = this.#ports;
+    const webhook = this.#statuses.get(id)?.webhook;
+    if (webhook === undefined) return await store.endTest(test, { status: 'failed', durationMs: 0, why: 'removed' });
+    const { url, secret, tenant } = webhook;
+    const startedAt = clock.now();
+    const body = JSON.stringify({
+      type: TEST_EVENT,
+      timestamp: new Date(startedAt).toISOString(),
+      data: { tenant, webhook: id },
+    });
+    const headers = signWebhook(secret, `test_${test}`, Math.floor(startedAt / 1_000), body);
+    const outcome = await sender.send({ url, headers, body, signal: this.#stopping.signal });
+    const durationMs = Math.max(0, clock.now() - startedAt);
+    const why = outcome.status === 'failed' ? { why: outcome.why } : {};
+    await store.endTest(test, { status: outcome.status, durationMs, ...why });
   }
 
   async idle(): Promise<void> {

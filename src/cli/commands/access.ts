@@ -126,6 +126,20 @@ export async function retryWebhook(
   return 0;
 }
 
+/** @returns the exit code: 1 unless the event was delivered */
+export async function testWebhook(
+  { client, output }: AccessContext,
+  id: string,
+  { json }: JsonOption,
+): Promise<number> {
+  const tested = await client.webhooks.test(id);
+  const { status, durationMs, why } = tested;
+  const time = durationMs === undefined ? '' : ` in ${durationMs} ms`;
+  writeResult(output, json, tested, `${id}  ${status}${time}${why === undefined ? '' : `: ${why}`}`);
+  if (!json && status === 'not_sent') output.note('Start a worker: turnfold worker --agents <file>');
+  return status === 'delivered' ? 0 : 1;
+}
+
 const WEBHOOK_HEADING = ['webhook', 'tenant', 'state', 'address', 'events', 'trouble'];
 
 function describeWebhook({ id, tenant, state, url, events, agent, ...health }: WebhookView): string[] {

@@ -20,7 +20,7 @@ interface PageOptions extends ListOptions {
   readonly after?: string;
 }
 
-type ConversationsOptions = PageOptions & Pick<ConversationsInput, 'agent' | 'state' | 'owner' | 'order'>;
+type ConversationsOptions = PageOptions & Pick<ConversationsInput, 'agent' | 'state' | 'owner' | 'metadata' | 'order'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last message', 'last turn', 'title'];
 const AGENT_WIDTH = 16;

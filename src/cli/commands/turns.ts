@@ -2,6 +2,7 @@ import type { CallAnswer } from '../../api/client/index.ts';
 import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { OnBusy } from '../../domain/turn.ts';
+import { readAttachedFiles } from '../attached-files.ts';
 import { readTextFile } from '../files.ts';
 import {
   type OwnOptions,
@@ -125,6 +126,8 @@ interface EnqueueOptions extends FollowOptions, OwnOptions {
   readonly priority?: number;
   readonly owner?: string;
   readonly title?: string;
+  /** Pictures, PDFs and text files. */
+  readonly file?: readonly string[];
 }
 
 /** @returns the exit code: 1 if `--wait` ended without an answer */
@@ -143,6 +146,7 @@ export async function enqueue(
     tenant,
     agent,
     input: text,
+    parts: await readAttachedFiles(options.file),
     turn,
     context: turnContext,
     ...(await readOwnOptions(options)),

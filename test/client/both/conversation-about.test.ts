@@ -115,6 +115,30 @@ test('a list newest first has the order of the last messages, with every page si
   expect(all).toEqual(idsOf(newest));
 });
 
+test('a list with a value of the metadata has only the conversations with this value, in both orders', async () => {
+  const { client } = fixture;
+  const ids = Array.from({ length: 12 }, (_, at) => `label-${at}`);
+  for (const [at, id] of ids.entries()) {
+    await begin(id, 'label-owner');
+    const metadata = { third: String(at % 3), 'with space': 'a=b', ...(at === 5 && { 'quote"': '\\' }) };
+    await client.updateConversation(id, { metadata });
+  }
+  await begin('label-none', 'label-owner');
+  const wanted = new Set(ids.filter((_, at) => at % 3 === 1));
+  const query = { idContains: 'label-', metadata: 'third=1' };
+  for (const filter of [query, { ...query, order: 'newest' as const }, { owner: 'label-owner', metadata: 'third=1' }])
+    for (const limit of [1, 3, 100]) expect(new Set(idsOf(await listAll(filter, limit)))).toEqual(wanted);
+  expect(await listAll({ ...query, metadata: 'with space=a=b' })).toHaveLength(12);
+  expect(idsOf(await listAll({ metadata: 'quote"=\\' }))).toEqual(['label-5']);
+  for (const metadata of ['third=', 'third=11', 'none=1', '__proto__=1'])
+    expect(await listAll({ metadata })).toEqual([]);
+  for (const metadata of ['', 'third', '=1', `${'x'.repeat(65)}=1`])
+    expect((await failureOf(() => client.conversations({ metadata }))).error).toMatchObject({
+      code: 'invalid_input',
+      field: 'metadata',
+    });
+});
+
 test('lists of an owner have only the conversations of that owner, through changes and erases', async () => {
   const { client } = fixture;
   await begin('a1', 'alice');
