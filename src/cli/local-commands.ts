@@ -57,8 +57,14 @@ export function addAgentAndWorkerCommands(program: Command, runner: CommandRunne
   const serve = withHostOptions(program.command('serve'), 8700)
     .description('answer HTTP requests of services and chat pages until SIGTERM, without --keys on this machine only')
     .option('--agent <name>', 'agent of the protocols of front-ends: the AI SDK, AG-UI and Open Responses')
+    .option('--while-waiting <how>', 'a chat message while calls wait: refuse, deny, steer or enqueue', 'refuse')
+    .option('--on-abort <how>', 'a run of AG-UI whose client leaves its stream: cancel or continue', 'cancel')
     .option('--page <folder>', 'folder of a built page to serve beside the routes')
-    .option('--inspect', 'serve the inspector under /inspect. Its requests need the same keys and scopes');
+    .option('--inspect', 'serve the inspector under /inspect. Its requests need the same keys and scopes')
+    .option(
+      '--mcp [agents]',
+      'serve MCP under /mcp: tools that read, and one for each of these agents, comma-separated',
+    );
   withAllowedHostsOption(serve)
     .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (with --keys, * for all)')
     .option('--max-readers <n>', 'maximum number of streams and waiting requests', readCount)

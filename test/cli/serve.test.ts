@@ -4,8 +4,12 @@ import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { createDurableTransport } from '../../src/chat/index.ts';
+import { scriptedModel } from '../../src/providers/scripted.ts';
 import { readEvents, send } from '../http/fixture.ts';
 import { startServe } from '../http/serve-process.ts';
+import { useOwnWorkers } from './own-workers.ts';
 import { endOf, runTurnfold } from './run-turnfold.ts';
 
 const env = { REDIS_URL: inject('redisUrl') };
@@ -84,4 +88,30 @@ test('routes, pages and metrics of turnfold serve answer under no foreign host n
     expect(await statusUnder(page, 'metrics.example.com')).toBe(200);
     expect(await statusUnder(page, '10.0.0.7:9464')).toBe(200);
   }
+});
+
+const model = scriptedModel({
+  decide: ({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? { content: 'said' } : { toolCalls: [{ name: 'ask', arguments: {} }] },
+});
+const ask = { name: 'ask', description: 'asks a person', input: z.object({}) };
+const own = useOwnWorkers({ name: 'asker', system: '', tools: [ask], policy: {}, model });
+
+test('turnfold serve --while-waiting lets a chat message join a turn that waits for an answer', async () => {
+  const served = { REDIS_URL: own.redisUrl };
+  const strict = await startServe(served, '--agent', 'asker');
+  const open = await startServe(served, '--agent', 'asker', '--while-waiting', 'steer', '--on-abort', 'continue');
+  const accept = async (url: string, id: string) => {
+    const message = { id, role: 'user' as const, parts: [{ type: 'text', text: id }] };
+    return await createDurableTransport({ api: `${url}/v1/chat` }).acceptMessage({ chatId: 'c1', message });
+  };
+  const { turn } = await accept(strict.url, 'm1');
+  await expect.poll(() => own.client.result('c1', turn)).toMatchObject({ state: 'waiting' });
+  await expect(accept(strict.url, 'm2')).rejects.toMatchObject({ status: 409, code: 'waiting' });
+  expect(await accept(open.url, 'm2')).toMatchObject({ turn: 'm2.1' });
+});
+
+test.each(['--while-waiting', '--on-abort'])('turnfold serve refuses an unknown value of %s', async (option) => {
+  const { code, stderr } = await runTurnfold(['serve', option, 'guess'], { env });
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`invalid_config: ${option}`)]);
 });

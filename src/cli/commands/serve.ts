@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { openClient } from '../../api/client/index.ts';
 import type { AccessOptions } from '../../api/http/access.ts';
+import { ON_ABORT } from '../../api/http/ag-ui/open-runs.ts';
+import { WHILE_WAITING } from '../../api/http/ai-sdk/while-waiting.ts';
 import { createHttpApp } from '../../api/http/app.ts';
 import type { HttpApp, HttpAppOptions } from '../../api/http/app-options.ts';
 import { createProtocols } from '../../api/http/protocols.ts';
@@ -9,6 +12,7 @@ import { type QueueBoardOptions, withQueueBoard } from '../../api/http/queue-boa
 import { serveHttp } from '../../api/http/serve-http.ts';
 import { withPage } from '../../api/http/static-page.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import { parseInput } from '../../domain/parse.ts';
 import { listSecrets } from '../../host/config/list-secrets.ts';
 import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../host/config.ts';
 import { examineLoss } from '../../host/health/database-checks.ts';
@@ -25,13 +29,18 @@ import { explainOutage, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts
 import type { CommandContext } from '../run-command.ts';
 import { checkServedHost, limitCallers, type ServedHostOptions } from '../served-host.ts';
 import { findInspectorPage, openConfiguredFleet } from './inspect.ts';
+import { openMcpProtocols } from './mcp.ts';
 
 interface ServeCommandOptions extends ServedHostOptions {
   readonly port: number;
   readonly maxReaders?: number;
   readonly agent?: string;
+  readonly whileWaiting: string;
+  readonly onAbort: string;
   readonly page?: string;
   readonly inspect?: true;
+  /** true: tools that read. A text: agents that clients may also send messages to. */
+  readonly mcp?: true | string;
   readonly metricsPort: number;
 }
 
@@ -41,6 +50,7 @@ type Client = Awaited<ReturnType<typeof openClient>>;
 export async function runServe({ output }: CommandContext, options: ServeCommandOptions): Promise<number> {
   const { host, port } = options;
   checkOptions(options);
+  const treatments = readTreatments(options);
   const config = readConfig();
   const { redisUrl = DEFAULT_REDIS_URL, redisTls, prefix, shards, queueShards, durability } = config;
   const { shutdownMs, logLevel } = config;
@@ -62,7 +72,10 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const metrics = createHttpMetrics(() => app.readers, prefix);
   const onRequest: HttpAppOptions['onRequest'] = (request) => metrics.record(request);
   const callers = limitCallers(client, options);
-  const app = createApp(client, options, { onError, onRequest, fleet: () => fleet.read(), ...callers });
+  const ofFrontEnds = createProtocols({ client, agent: options.agent, ...treatments });
+  const protocols = [...ofFrontEnds, ...(await openMcpProtocols(client, options.mcp))];
+  const services = { protocols, onError, onRequest, fleet: () => fleet.read(), ...callers };
+  const app = createApp(client, options, services);
   const address = { port: options.metricsPort, allowedHosts: config.metrics.allowedHosts };
   const pages = stack.adopt(await openPages({ client, fleet, metrics, address }), (opened) => opened.close());
   const fetch = addPages(app.fetch, options, {
@@ -100,17 +113,20 @@ function addPages(
   return withQueueBoard(withPage(findInspectorPage(), fetch, '/inspect'), board);
 }
 
+/** @throws invalid_config for an unknown treatment */
+function readTreatments({ whileWaiting, onAbort }: ServeCommandOptions) {
+  return {
+    whileWaiting: parseInput(z.enum(WHILE_WAITING), whileWaiting, '--while-waiting', 'invalid_config'),
+    onAbort: parseInput(z.enum(ON_ABORT), onAbort, '--on-abort', 'invalid_config'),
+  };
+}
+
 function createApp(
   client: Client,
-  { maxReaders, agent }: ServeCommandOptions,
-  services: Pick<HttpAppOptions, 'onError' | 'onRequest' | 'fleet'> & AccessOptions,
+  { maxReaders }: ServeCommandOptions,
+  services: Pick<HttpAppOptions, 'onError' | 'onRequest' | 'fleet' | 'protocols'> & AccessOptions,
 ): HttpApp {
-  return createHttpApp({
-    client,
-    ...(maxReaders !== undefined && { limits: { maxReaders } }),
-    protocols: createProtocols({ client, agent }),
-    ...services,
-  });
+  return createHttpApp({ client, ...(maxReaders !== undefined && { limits: { maxReaders } }), ...services });
 }
 
 interface PageParts {
