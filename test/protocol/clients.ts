@@ -25,7 +25,8 @@ export const enqueue =
       input = `Input of ${turn}.`,
       delayMs = 0,
       onBusy = 'enqueue',
-    }: Partial<Pick<EnqueueInput, 'input' | 'delayMs' | 'onBusy'>> = {},
+      ...own
+    }: Partial<Pick<EnqueueInput, 'input' | 'delayMs' | 'onBusy' | 'tools' | 'instructions'>> = {},
   ): Client =>
   (ports) =>
     enqueueMethods.enqueueTurn(ports, {
@@ -34,6 +35,7 @@ export const enqueue =
       turn,
       input,
       onBusy,
+      ...own,
       ...(delayMs > 0 && { delayMs }),
     });
 

@@ -39,6 +39,22 @@ function calling(...calls: readonly string[]) {
   return () => ({ model: scriptedModel({ decide: (request) => answerIn(request, calls) }), tools: TOOLS });
 }
 
+const ASK_OWN = { name: 'ask', parameters: { type: 'object', properties: {} } };
+const BROUGHT = { tools: [ASK_OWN], instructions: 'Be brief.' };
+
+/** The first turn must have what it brings in each of its requests, before and behind a pass, and t2 nothing of it. */
+function bringing() {
+  const decide = (request: ModelRequest): ScriptedOutcome => {
+    const { tools, system, messages, idempotencyKey } = request;
+    const isFirst = idempotencyKey.includes('/t1/');
+    const isBrought = tools.some(({ name }) => name === ASK_OWN.name) && system.endsWith(BROUGHT.instructions);
+    if (isBrought !== isFirst) return new Error(`the request has ${tools.length} tools and the prompt "${system}"`);
+    return answerIn(request, messages.at(-1)?.role === 'user' ? [ASK_OWN.name] : []);
+  };
+  const policy = { tokenThreshold: 1_800, maxTokens: 1_000, retentionWindow: 2 };
+  return { model: scriptedModel({ profile: SMALL, decide }), policy, summarizers: [brief] };
+}
+
 const compacting = (summarizer: Summarizer, policy?: PolicyInput) => summarizing(summarizer, policy, answerIn);
 
 /** The provider limits its rate for the first five seconds. */
@@ -117,6 +133,15 @@ export const KILL_SCENARIOS: readonly KillScenario[] = [
     },
     before: talk('u20 a300 a300 u20 a300 a300 u20 a300'),
     clients: [inTurn(enqueue('t1', { input: words(350) }), enqueue('t2'))],
+  },
+  {
+    name: 'a turn that brings a tool and instructions, and waits for a hard pass and its caller',
+    options: { surround: bringing },
+    before: talk('u20 a300 a300 u20 a300 a300 u20 a300'),
+    clients: [
+      inTurn(enqueue('t1', { input: words(350), ...BROUGHT }), enqueue('t2')),
+      once(waitsFor('tools'), attempt(answer('t1', { c10_0: { content: 'blue' } }))),
+    ],
   },
   {
     name: 'a soft pass with two sequences',

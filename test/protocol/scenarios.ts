@@ -17,7 +17,7 @@ import {
 import { NO_TIMERS } from './clock.ts';
 import { type Exploration, playOut } from './explore.ts';
 import type { Mutate } from './shared.ts';
-import { toText } from './snapshot.ts';
+import { textOfDatabase, toText } from './snapshot.ts';
 import { brief, halfDown, LONG, SMALL, say, summarizing, TOOLS } from './surroundings.ts';
 import { ref, type Surroundings, World } from './world.ts';
 
@@ -59,6 +59,34 @@ const asking = () => ({
   }),
   tools: TOOLS,
 });
+
+const ASK_OWN = { name: 'ask', parameters: { type: 'object', properties: {} } };
+
+/** A turn that brings the tool `ask` calls it, and any other turn must not see it. */
+const bringing = () => ({
+  model: scriptedModel({
+    decide: ({ messages, tools, idempotencyKey }) => {
+      const isBrought = tools.some(({ name }) => name === ASK_OWN.name);
+      if (isBrought !== idempotencyKey.includes('/t1/')) return new Error(`tools: ${tools.length}`);
+      const isAnswered = !isBrought || messages.at(-1)?.role === 'tool';
+      return isAnswered ? { content: 'said' } : { toolCalls: [{ name: ASK_OWN.name, arguments: {} }] };
+    },
+  }),
+});
+
+/** As `hard`, but the model refuses a request without the instructions that each turn brings. */
+const instructed = () => ({
+  ...hard(),
+  model: scriptedModel({
+    profile: SMALL,
+    decide: (request) => (request.system.endsWith('Be brief.') ? say(request) : new Error('no instructions')),
+  }),
+});
+
+/** Nothing that a turn brought stays behind. */
+function checkNothingBrought({ db }: World): void {
+  if (textOfDatabase(db).includes('Be brief.')) throw new Error('instructions of a settled turn are still stored');
+}
 
 /** Turn t1 calls a tool that runs in the worker, and so takes two model steps. */
 const reading = () => ({
@@ -136,6 +164,20 @@ export const SCENARIOS: readonly Scenario[] = [
     surround: asking,
     clients: [enqueue('t1'), attempt(answer('t1', { c2_0: { content: 'blue' } }))],
     ends: { t1: ['completed'] },
+  },
+  {
+    name: 'a turn with a tool of its own, its caller and another turn',
+    surround: bringing,
+    clients: [enqueue('t1', { tools: [ASK_OWN] }), attempt(answer('t1', { c2_0: { content: 'blue' } })), enqueue('t2')],
+    ends: BOTH,
+  },
+  {
+    name: 'two turns with instructions of their own behind a hard pass',
+    surround: instructed,
+    before: 'u20 a600 u20 a600 u20 a620',
+    clients: [enqueue('t1', { instructions: 'Be brief.' }), enqueue('t2', { instructions: 'Be brief.' })],
+    ends: BOTH,
+    checkEnd: checkNothingBrought,
   },
   {
     name: 'a turn and an interrupt',

@@ -6,6 +6,8 @@ export interface ObservedTurn {
   readonly state: TurnState;
   readonly agent: string;
   readonly hasInput: boolean;
+  /** Tools, instructions and settings of the turn alone: among the texts of the conversation, or in the failed turn. */
+  readonly own?: { readonly text?: string; readonly isMarked: boolean; readonly kept?: string };
   readonly inputSeq?: number;
   readonly answerSeq?: number;
   readonly failureCode?: string;
@@ -116,6 +118,12 @@ export function checkInvariants({ shape, times }: Observation, before?: Observat
   for (const turn of Object.values(turns).filter(({ state }) => isSettled(state))) {
     const texts = Object.values(turn.answers).filter((text) => text !== '');
     expect([turn.hasInput, texts, turn.suspensions, turn.waiting]).toEqual([false, [], {}, undefined]);
+  }
+  for (const { state, own } of Object.values(turns)) {
+    if (own === undefined) continue;
+    expect(own.text !== undefined, 'the text of its own has a mark in the turn').toBe(own.isMarked);
+    expect(own.text !== undefined, 'an open turn keeps its own').toBe(!isSettled(state));
+    expect(own.kept !== undefined, 'only a failed turn keeps its own for a redrive').toBe(state === 'failed');
   }
 }
 

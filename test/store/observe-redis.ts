@@ -37,13 +37,13 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
   ]);
   const prefix = keyspace.turn(ref, '');
   const turns = await Promise.all(
-    indexed.map(
-      async (name) =>
-        [
-          name.slice(prefix.length),
-          observeTurn(await redis.hgetall(name), `i:${name.slice(prefix.length)}` in txt),
-        ] as const,
-    ),
+    indexed.map(async (name) => {
+      const turn = name.slice(prefix.length);
+      return [
+        turn,
+        observeTurn(await redis.hgetall(name), { input: txt[`i:${turn}`], own: txt[`o:${turn}`] }),
+      ] as const;
+    }),
   );
   const state = decodeConversation(fieldsOf(key('c'), c));
   const ready = readyOf(scores, ref);
@@ -112,7 +112,14 @@ function observeLog(log: Fields): Observation['shape']['log'] {
     });
 }
 
-function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
+interface TextsOfTurn {
+  readonly input: string | undefined;
+  readonly own: string | undefined;
+}
+
+function observeTurn(fields: Fields, { input, own: text }: TextsOfTurn): ObservedTurn {
+  const { hasOwn, own: kept } = fields;
+  const own = { isMarked: hasOwn !== undefined, ...(text && { text }), ...(kept && { kept }) };
   const { inputSeq, answerSeq, failure, canceledBy, waitFor, steeredInto, requests } = fields;
   const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
     const { at: _, ...step } = decodeStep(fieldsOf('t', fields), { key, record, head: MAX_SEQ });
@@ -124,7 +131,8 @@ function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
   return {
     state: fields['state'] as TurnState,
     agent: fields['agent'] ?? '',
-    hasInput,
+    hasInput: input !== undefined,
+    ...(Object.keys(own).length > 1 || own.isMarked ? { own } : {}),
     ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
     ...(answerSeq !== undefined && { answerSeq: Number.parseInt(answerSeq, 10) }),
     ...(failure !== undefined && { failureCode: (JSON.parse(failure) as TurnFailure).code }),
