@@ -8,22 +8,30 @@ export class ChatError extends Error {
   readonly field: string | undefined;
   /** Figures and ids that explain the error. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** True if the server may have done what was asked, because the answer to an earlier attempt was lost. */
+  readonly mayBeDone: boolean;
 
-  constructor(status: number, problem: Partial<ReportedProblem>) {
+  constructor(status: number, problem: Partial<ReportedProblem>, mayBeDone = false) {
     super(problem.detail ?? `the server answered with the status ${status}`);
     this.name = 'ChatError';
     this.status = status;
     this.code = problem.code ?? 'server_unavailable';
     this.field = problem.field;
     this.details = problem.details;
+    this.mayBeDone = mayBeDone;
   }
 }
 
 interface ReportedProblem {
   readonly code: string;
   readonly detail: string;
-  readonly field: string;
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly field: string | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The refusal of a repeated request, whose first attempt may have succeeded. */
+export function refuseRepeated({ status, code, message: detail, field, details }: ChatError): ChatError {
+  return new ChatError(status, { code, detail, field, details }, true);
 }
 
 /** Reads a refusal. A proxy in front of the server may answer with another text, of which only the status counts. */

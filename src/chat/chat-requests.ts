@@ -1,4 +1,4 @@
-import { ChatError, mayPass, readRefusal } from './chat-error.ts';
+import { ChatError, mayPass, readRefusal, refuseRepeated } from './chat-error.ts';
 import type { DurableTransportOptions, RequestExtras } from './transport-types.ts';
 import { listenForWakeUps } from './wake-ups.ts';
 
@@ -34,12 +34,16 @@ export class ChatRequests {
   /** Repeats a request until its fate is known. @throws ChatError, the signal's reason */
   async send<Body>(call: ChatCall): Promise<Body> {
     const outage = this.openOutage();
+    let isRepeated = false;
     try {
       for (;;) {
         const read = await this.attempt(call, async (response) => (await response.json()) as Body);
         if (read.status === 'answered') return read.value;
+        isRepeated = true;
         await outage.wait(read.defect, call.signal);
       }
+    } catch (error) {
+      throw isRepeated && error instanceof ChatError ? refuseRepeated(error) : error;
     } finally {
       outage.end();
     }

@@ -89,6 +89,8 @@ export interface OpenChatTurn {
   readonly position: number;
   /** Text of the user's message. Absent once a worker has begun the turn. */
   readonly text?: string;
+  /** Files of the message, without their contents. Absent if there are none, or once a worker has begun the turn. */
+  readonly files?: readonly { readonly mediaType: string; readonly filename?: string }[];
   /** Present while the turn waits. `until` is in ms since epoch. */
   readonly waiting?: {
     readonly for: 'tools' | 'approval' | 'compaction' | 'retry';

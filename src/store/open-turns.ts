@@ -22,6 +22,8 @@ export interface OpenTurn {
    * has the message.
    */
   readonly input?: string;
+  /** Images and files of `input`, as the caller gave them. Absent if there are none. */
+  readonly inputParts?: readonly unknown[];
   /** The wait of a waiting turn. Only the oldest unsettled turn can wait. */
   readonly waiting?: Waiting;
 }

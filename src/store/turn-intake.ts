@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef, TraceParent } from '../domain/ids.ts';
-import type { WeighedMessage } from '../domain/message.ts';
+import type { Message, WeighedMessage } from '../domain/message.ts';
 import { type OnBusy, TURN_LIMITS, type TurnCaps, type TurnMetadata, type TurnState } from '../domain/turn.ts';
 import { type CreatedAbout, createdArgs } from './about.ts';
 import { type Forking, readForking } from './conversation-record.ts';
@@ -112,7 +112,7 @@ export async function readInputs(
   redis: Redis,
   txt: string,
   turns: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, Message>> {
   const fields = turns.map((turn) => `i:${turn}`);
   const found = fields.length === 0 ? [] : await callStore(() => redis.hmget(txt, ...fields));
   return new Map(
@@ -121,7 +121,7 @@ export async function readInputs(
       if (text === undefined) return [];
       // The first line of the text has the tokens and bytes of the message.
       const written = text.slice(text.indexOf('\n') + 1);
-      return [[turn, decodeMessage({ key: txt, field: `i:${turn}` }, written).content] as const];
+      return [[turn, decodeMessage({ key: txt, field: `i:${turn}` }, written)] as const];
     }),
   );
 }

@@ -15,7 +15,15 @@ function say(id: string, text = 'answer'): TransportMessage {
 function open(messageId: string, change: Partial<OpenChatTurn> = {}): OpenChatTurn {
   return { turn: `${messageId}.1`, messageId, state: 'running', position: 0, ...change };
 }
-const idle = { isStale: false, messages: [], turns: [], ends: new Map(), loadedFor: new Set<string>(), news: 1 };
+const idle = {
+  isStale: false,
+  messages: [],
+  outbox: [],
+  turns: [],
+  ends: new Map(),
+  loadedFor: new Set<string>(),
+  news: 1,
+};
 
 describe('the next step of a page', () => {
   test('a page streams an open turn whose question it shows', () => {

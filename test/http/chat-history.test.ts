@@ -74,3 +74,31 @@ test('the history of a chat keeps a message that the provider refused, although 
   expect(shown[1]?.metadata?.failed).toMatchObject({ code: 'model_failed' });
   expect((await client.context(conversation)).items.map(({ message }) => message.content)).toEqual(['good', 'fine']);
 });
+
+test('a message that joined a turn before its first model call is a part of the answer', async () => {
+  const { client } = fixture;
+  const conversation = 'joined-first';
+  const agent = 'busy';
+  const steered = Promise.withResolvers<void>();
+  let calls = 0;
+  const decide = async () => {
+    calls += 1;
+    if (calls > 1) return { content: 'done' };
+    await steered.promise;
+    return new ModelError('retry', 'busy', { retryAt: Date.now(), isLimit: false });
+  };
+  const model = scriptedModel({ decide });
+  await fixture.startWorkers([defineAgent({ name: agent, system: '', tools: [], policy: {}, model })]);
+  await client.enqueueTurn({ conversation, agent, turn: 'm1.1', input: 'write' });
+  await expect.poll(() => calls).toBe(1);
+  await client.enqueueTurn({ conversation, agent, turn: 's1.1', input: 'briefly', onBusy: 'steer' });
+  steered.resolve();
+  await client.result(conversation, 'm1.1', { waitMs: 60_000 });
+  const shown = await readMessages({ nameOf: (id) => id, client }, conversation);
+  expect(shown.map(({ id }) => id)).toEqual(['m1', 'm1.1']);
+  expect(shown[1]?.parts.map(({ type, text }) => [type, text])).toEqual([
+    ['data-steering', undefined],
+    ['step-start', undefined],
+    ['text', 'done'],
+  ]);
+});

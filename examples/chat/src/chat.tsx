@@ -1,6 +1,6 @@
 import { useChat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { useEffect, useLayoutEffect, useRef } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { type DurableChat, useDurableChat } from 'turnfold/chat/react';
 import { Composer } from './composer.tsx';
 import { Message } from './message.tsx';
@@ -12,6 +12,8 @@ const SUGGESTIONS = ['What can you do for me?', 'Summarize our conversation so f
 export function Chat({ id }: { readonly id: string }) {
   const chat = useDurableChat<UIMessage>({ id, useChat });
   const { messages, status } = chat;
+  const [text, setText] = useDraft(id);
+  const edit = (refused: string) => setText([refused, text].filter((one) => one !== '').join('\n'));
   const last = messages.at(-1);
   return (
     <main>
@@ -32,6 +34,9 @@ export function Chat({ id }: { readonly id: string }) {
           {chat.error !== undefined && (
             <p className="failure" role="alert">
               {chat.error.message}{' '}
+              <button type="button" className="quiet" onClick={chat.reload}>
+                Load again
+              </button>
               <button type="button" className="quiet" onClick={chat.clearError}>
                 Dismiss
               </button>
@@ -40,11 +45,23 @@ export function Chat({ id }: { readonly id: string }) {
         </>
       )}
       <footer>
-        <Queue chat={chat} />
-        <Composer chat={chat} />
+        <Queue chat={chat} edit={edit} />
+        <Composer chat={chat} text={text} setText={setText} />
       </footer>
     </main>
   );
+}
+
+/** The text that is being written. It survives a reload, and a visit to another conversation. */
+function useDraft(id: string): readonly [string, (text: string) => void] {
+  const key = `draft ${id}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
+  const write = (next: string) => {
+    setText(next);
+    if (next === '') sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, next);
+  };
+  return [text, write];
 }
 
 /** Short losses are repaired before a person notices, so the banner comes late (style.css). */
@@ -135,9 +152,12 @@ function Activity({ chat: { status, current, messages } }: { readonly chat: Dura
 
 const NEAR_PX = 160;
 
+function scrollToEnd(): void {
+  scrollTo(0, document.documentElement.scrollHeight);
+}
+
 /** Keeps the end in view while text arrives, unless the reader has scrolled up. */
 function End({ of: messages }: { readonly of: readonly UIMessage[] }) {
-  const end = useRef<HTMLDivElement>(null);
   const isNear = useRef(true);
   const asked = messages.findLast(({ role }) => role === 'user')?.id;
   useEffect(() => {
@@ -152,7 +172,15 @@ function End({ of: messages }: { readonly of: readonly UIMessage[] }) {
     isNear.current = true;
   }, [asked]);
   useLayoutEffect(() => {
-    if (isNear.current) void end.current?.scrollIntoView({ block: 'end' });
+    if (isNear.current) scrollToEnd();
   }, [messages]);
-  return <div ref={end} className="end" />;
+  // The composer and the queue stand in front of the text. They also grow while no message arrives.
+  useEffect(() => {
+    const growth = new ResizeObserver(() => {
+      if (isNear.current) scrollToEnd();
+    });
+    growth.observe(document.body);
+    return () => growth.disconnect();
+  }, []);
+  return null;
 }

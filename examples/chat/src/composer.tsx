@@ -2,14 +2,20 @@ import type { UIMessage } from 'ai';
 import { type FormEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import type { DurableChat } from 'turnfold/chat/react';
 
+interface ComposerProps {
+  readonly chat: DurableChat<UIMessage>;
+  readonly text: string;
+  readonly setText: (text: string) => void;
+}
+
 /** Writes messages at any time. A message that is sent while an answer arrives waits, or joins the running turn. */
-export function Composer({ chat }: { readonly chat: DurableChat<UIMessage> }) {
-  const [text, setText] = useState('');
+export function Composer({ chat, text, setText }: ComposerProps) {
   const [files, setFiles] = useState<readonly File[]>([]);
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const isBusy = chat.status === 'queued' || chat.status === 'answering' || chat.status === 'waiting';
-  const isEmpty = text.trim() === '' && files.length === 0;
+  // The server takes files only with a text.
+  const isEmpty = text.trim() === '';
 
   // Grows with its text. The browser's own `field-sizing` is not everywhere.
   useLayoutEffect(() => {

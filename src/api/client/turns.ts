@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { ANSWER_KINDS, isSettled, type StepRecord, TURN_LIMITS } from '../../domain/turn.ts';
 import { writeTurnContext } from '../../domain/turn-context.ts';
@@ -14,7 +15,7 @@ import type { TurnStep } from '../contract/turn-steps.ts';
 import { failedSchema, openTurnsSchema, waitingInputSchema } from '../contract/turns.ts';
 import { checkDurability, noConversation, noTurn, notFailed } from './client-errors.ts';
 import { acceptTurn } from './enqueue.ts';
-import { hashPayload } from './payload-hash.ts';
+import { hashPayload, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 export const turnMethods = {
@@ -70,8 +71,8 @@ export const turnMethods = {
     return {
       ...open,
       turns: open.turns.map((turn) => {
-        const text = inputs.get(turn.turn);
-        return text === undefined ? turn : { ...turn, input: text };
+        const { content: input, parts: inputParts } = inputs.get(turn.turn) ?? {};
+        return input === undefined ? turn : { ...turn, input, ...(inputParts && { inputParts }) };
       }),
     };
   },
@@ -101,7 +102,7 @@ export const turnMethods = {
     if (entry === undefined)
       throw fieldError('gone', 'turn', `the input of turn ${turn} was erased, so it cannot be enqueued again`);
     const { message, tokens, bytes } = entry;
-    return await acceptTurn(ports, {
+    const accepting = acceptTurn(ports, {
       conversation,
       turn: `redrive-${hashPayload(operation === undefined ? { turn } : { operation })}`,
       agent,
@@ -113,8 +114,18 @@ export const turnMethods = {
       redriveOf: turn,
       priority,
     });
+    return await accepting.catch((error: unknown) => {
+      throw isTurnfoldError(error, 'turn_conflict') ? redriveConflict(turn, operation) : error;
+    });
   },
 } satisfies Methods<ClientPorts>;
+
+/** The caller named no id of the new turn, so the error must not ask for another one. */
+function redriveConflict(turn: string, operation: string | undefined): TurnfoldError {
+  if (operation !== undefined) return operationConflict(operation);
+  const why = `${turn} was re-driven before with another context or priority. Send an operation id to re-drive it again`;
+  return fieldError('operation_conflict', 'operation', why);
+}
 
 /** A caller that waits also polls, because a notification may be lost. */
 export const POLL_MS = 1_000;
@@ -181,14 +192,15 @@ async function readInputs(
   ports: ClientPorts,
   conversation: ConversationRef,
   { turns }: OpenTurns,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, Pick<Message, 'content' | 'parts'>>> {
   const unclaimed = turns.flatMap(({ turn, state }) => (state === 'queued' || state === 'scheduled' ? [turn] : []));
-  const read = new Map<string, string>();
+  const read = new Map<string, Message>();
   let chars = 0;
   for (let at = 0; at < unclaimed.length && chars < INPUT_CHARS; at += INPUT_BATCH) {
-    for (const [turn, text] of await ports.turns.readInputs(conversation, unclaimed.slice(at, at + INPUT_BATCH))) {
-      read.set(turn, text);
-      chars += text.length;
+    const batch = await ports.turns.readInputs(conversation, unclaimed.slice(at, at + INPUT_BATCH));
+    for (const [turn, message] of batch) {
+      read.set(turn, message);
+      chars += message.content.length + (message.parts === undefined ? 0 : JSON.stringify(message.parts).length);
     }
   }
   return read;

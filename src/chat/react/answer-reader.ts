@@ -34,6 +34,7 @@ export class AnswerReader<Message extends TransportMessage> {
   #chat: ChatHandle<Message> | undefined;
   #end: Omit<ReadEnd<Message>, 'answer'> = NO_END;
   #hasFailed = false;
+  #left: AbortSignal | undefined;
 
   constructor(transport: DurableTransport<Message>) {
     this.#transport = transport;
@@ -43,14 +44,26 @@ export class AnswerReader<Message extends TransportMessage> {
     this.#chat = chat;
   }
 
+  /** Turn of the stream that is read. */
+  get turn(): string | undefined {
+    return this.#end.turn;
+  }
+
+  /** @param left aborts when the page leaves the chat. AI SDK 5 and 6 then do not end their streams. */
+  open(left: AbortSignal): void {
+    this.#left = left;
+  }
+
   /** The transport for `useChat`. */
   readonly transport = {
     resumeStreamIsReplay: true,
     sendMessages: async (options: SendOptions): Promise<ReadableStream<never>> => {
-      return this.#observe(await this.#noteRefusal(this.#transport.sendMessages(options)));
+      const abortSignal = this.#untilLeft(options.abortSignal);
+      return this.#observe(await this.#noteRefusal(this.#transport.sendMessages({ ...options, abortSignal })));
     },
     reconnectToStream: async (options: ReconnectOptions): Promise<ReadableStream<never> | null> => {
-      const stream = await this.#noteRefusal(this.#transport.reconnectToStream(options));
+      const abortSignal = this.#untilLeft(options.abortSignal);
+      const stream = await this.#noteRefusal(this.#transport.reconnectToStream({ ...options, abortSignal }));
       if (stream !== null) return this.#observe(stream);
       this.#end = { kind: 'nothing', isCompleted: false };
       return null;
@@ -93,6 +106,11 @@ export class AnswerReader<Message extends TransportMessage> {
     });
     const end = this.#end;
     return { ...end, ...(last?.role === 'assistant' && last.id === end.turn && { answer: last }) };
+  }
+
+  #untilLeft(given: AbortSignal | undefined): AbortSignal | undefined {
+    const signals = [given, this.#left].filter((signal) => signal !== undefined);
+    return signals.length === 0 ? undefined : AbortSignal.any(signals);
   }
 
   async #noteRefusal<Value>(request: Promise<Value>): Promise<Value> {

@@ -1,10 +1,11 @@
+import { ChatError } from '../chat-error.ts';
 import type { OpenChatTurn, PageAnswer, TransportMessage } from '../transport-types.ts';
 import type { ReadEnd } from './answer-reader.ts';
 import { type ChatSession, toError } from './chat-session.ts';
 import type { DurableChat, NewMessage } from './durable-chat.ts';
 import { findCurrent } from './next-step.ts';
-import { type Outgoing, putOutgoing } from './outbox.ts';
-import { mergeEarlier, readText, writeMessage } from './shown-messages.ts';
+import { type Outgoing, putOutgoing, readFileParts } from './outbox.ts';
+import { addFiles, mergeEarlier, readText, writeMessage } from './shown-messages.ts';
 
 export type Actions<Message> = Pick<
   DurableChat<Message>,
@@ -39,21 +40,23 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
   }
 
   readonly send = async ({ text, files = [], onBusy = 'enqueue' }: NewMessage): Promise<void> => {
-    const message = writeMessage<Message>(newId(), text, await readFileParts(files));
-    await this.#post({ message, onBusy, state: 'sending' });
+    await this.#post({ message: writeMessage<Message>(newId(), text), onBusy, state: 'sending', files: [...files] });
   };
 
   readonly resend = async (id: string): Promise<void> => {
-    const entry = this.#findRefused(id);
-    if (entry !== undefined) await this.#post({ message: entry.message, onBusy: entry.onBusy, state: 'sending' });
+    const { message, onBusy, files = [] } = this.#findUnsent(id) ?? {};
+    if (message !== undefined && onBusy !== undefined) await this.#post({ message, onBusy, state: 'sending', files });
   };
 
   readonly discard = (id: string): string => {
-    const entry = this.#findRefused(id);
+    const entry = this.#findUnsent(id);
     if (entry === undefined) return '';
     const { store } = this.#session;
     store.set({ outbox: store.state.outbox.filter((other) => other !== entry) });
-    return readText(entry.message);
+    if (entry.state === 'refused') return readText(entry.message);
+    // The text would come twice if the page sent it again, and the server has it.
+    void this.#withdraw(entry);
+    return '';
   };
 
   readonly remove = async (id: string): Promise<void> => {
@@ -68,7 +71,8 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     const { store } = this.#session;
     const queued = store.state.turns.find(({ messageId }) => messageId === id);
     if (queued?.text === undefined) return;
-    const message = writeMessage<Message>(newId(), queued.text);
+    const known = this.#findSent(id)?.message;
+    const message = { ...(known ?? writeMessage<Message>('', queued.text)), id: newId() };
     if ((await this.#cancel(queued)) !== 'canceled') return;
     this.#leaveQueue(queued);
     await this.#post({ message, onBusy: 'steer', state: 'sending' });
@@ -77,8 +81,10 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
   readonly stop = async (): Promise<void> => {
     const { state } = this.#session.store;
     const current = findCurrent(state);
-    const sent = state.outbox.find((entry) => entry.state !== 'refused')?.message.id;
-    const messageId = current?.turn ?? (state.streaming || sent);
+    const sent = state.outbox.find((entry) => entry.state === 'sending' || entry.state === 'accepted')?.message.id;
+    // A further attempt has its id from the start of its stream on.
+    const streamed = state.streaming === '' ? this.#session.reader.turn : state.streaming;
+    const messageId = current?.turn ?? streamed ?? sent;
     if (messageId !== undefined) await this.#cancel({ turn: messageId });
   };
 
@@ -122,7 +128,10 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
 
   readonly reload = (): void => {
     const { store } = this.#session;
-    store.set({ error: undefined, ...(store.state.phase === 'unavailable' && { phase: 'loading' }) });
+    const { phase, ends } = store.state;
+    // A stream that the server refused is tried again, too.
+    const left = new Map([...ends].filter(([, { kind }]) => kind !== 'refused'));
+    store.set({ error: undefined, ends: left, ...(phase === 'unavailable' && { phase: 'loading' }) });
     this.#session.refresh();
   };
 
@@ -137,13 +146,27 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
       store.set({ outbox: putOutgoing(outbox, { ...entry, isListed, ...change }) });
     };
     put({});
-    const { message, onBusy } = entry;
+    const { onBusy, files = [] } = entry;
     try {
+      const message = addFiles(entry.message, await readFileParts(files));
+      put({ message, files: [] });
       const { turn } = await transport.acceptMessage({ chatId, message, onBusy });
-      put({ state: 'accepted', turn });
+      put({ message, files: [], state: 'accepted', turn });
       if (onBusy === 'enqueue') this.#addTurn(turn, message);
     } catch (error) {
-      if (!this.#session.hasLeft) put({ state: 'refused', error: toError(error) });
+      const state = error instanceof ChatError && error.mayBeDone ? 'unsure' : 'refused';
+      put({ ...this.#findSent(entry.message.id), state, error: toError(error) });
+    }
+  }
+
+  /** Cancels the turn of a message, if the server has the message. */
+  async #withdraw(entry: Outgoing<Message>): Promise<void> {
+    const { store, transport, id: chatId } = this.#session;
+    try {
+      await transport.stopTurn({ chatId, messageId: entry.message.id });
+    } catch (error) {
+      if (error instanceof ChatError && error.code === 'not_found') return;
+      store.set({ outbox: putOutgoing(store.state.outbox, { ...entry, error: toError(error) }) });
     }
   }
 
@@ -216,9 +239,13 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     this.#session.refresh();
   }
 
-  #findRefused(id: string): Outgoing<Message> | undefined {
-    const { outbox } = this.#session.store.state;
-    return outbox.find(({ message, state }) => message.id === id && state === 'refused');
+  #findSent(id: string): Outgoing<Message> | undefined {
+    return this.#session.store.state.outbox.find(({ message }) => message.id === id);
+  }
+
+  #findUnsent(id: string): Outgoing<Message> | undefined {
+    const entry = this.#findSent(id);
+    return entry?.state === 'refused' || entry?.state === 'unsure' ? entry : undefined;
   }
 }
 
@@ -226,25 +253,4 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-const CHUNK = 32_768;
-
-/** Reads files as parts of a message. */
-async function readFileParts(files: Iterable<Blob & { readonly name?: string }>) {
-  return await Promise.all(
-    [...files].map(async (file) => {
-      const bytes = new Uint8Array(await file.arrayBuffer());
-      const mediaType = file.type === '' ? 'application/octet-stream' : file.type;
-      const url = `data:${mediaType};base64,${writeBase64(bytes)}`;
-      return { type: 'file', mediaType, ...(file.name !== undefined && { filename: file.name }), url };
-    }),
-  );
-}
-
-/** A call with all bytes of a large file as arguments would overflow the stack. */
-function writeBase64(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
-  return btoa(text);
 }

@@ -48,6 +48,7 @@ export class ChatSession<Message extends TransportMessage> {
     const left = new AbortController();
     this.#left = left;
     this.#isStale = true;
+    this.reader.open(left.signal);
     void this.#run(left.signal);
     return () => {
       left.abort();
@@ -77,6 +78,12 @@ export class ChatSession<Message extends TransportMessage> {
 
   async #run(left: AbortSignal): Promise<void> {
     let isFollowing = false;
+    const follow = async (after: string): Promise<void> => {
+      isFollowing = true;
+      await this.#follow(after, left);
+      // The next load follows again, e.g. after `reload`.
+      isFollowing = false;
+    };
     while (!left.aborted) {
       const order = this.#orders.shift();
       if (order !== undefined) {
@@ -95,9 +102,7 @@ export class ChatSession<Message extends TransportMessage> {
       else {
         if (step.turn !== undefined) this.#loadedFor.add(step.turn);
         const after = await this.#load(left);
-        if (after === undefined || isFollowing) continue;
-        isFollowing = true;
-        void this.#follow(after, left);
+        if (after !== undefined && !isFollowing) void follow(after);
       }
     }
   }

@@ -1,7 +1,7 @@
 import type { OpenChatTurn, TransportMessage } from '../transport-types.ts';
 import type { DurableChat, QueuedMessage } from './durable-chat.ts';
 import { findCurrent, isWaitingForAnswers } from './next-step.ts';
-import { listHidden, type Outgoing } from './outbox.ts';
+import { listFileNames, listHidden, type Outgoing } from './outbox.ts';
 import type { SessionState } from './session-state.ts';
 import { findQuestionId, putQuestion, readText, showLive, writeMessage } from './shown-messages.ts';
 
@@ -50,7 +50,7 @@ function addFront<Message extends TransportMessage>(
   { current, outbox, unseen }: Front<Message>,
 ): { readonly messages: readonly Message[]; readonly front: Outgoing<Message> | undefined } {
   if (current === undefined) {
-    const front = unseen.find(({ state }) => state !== 'refused');
+    const front = unseen.find(({ state }) => state === 'sending' || state === 'accepted');
     return { messages: front === undefined ? shown : putQuestion(shown, front.message), front };
   }
   const { messageId, text, state } = current;
@@ -81,10 +81,12 @@ function listQueued(
 ): QueuedMessage[] {
   return turns
     .filter((turn) => turn !== current || turn.state === 'scheduled')
-    .flatMap(({ messageId: id, text, state, position }) => {
+    .flatMap(({ messageId: id, text, files, state, position }) => {
       // A turn that a worker has begun is no longer in the queue. An old list may still have its text.
       if (text === undefined || shown.some((message) => message.id === id)) return [];
-      return [{ id, text, state: 'queued' as const, position, isScheduled: state === 'scheduled' }];
+      const names = files?.map(({ filename = 'file' }) => filename);
+      const isScheduled = state === 'scheduled';
+      return [{ id, text, ...(names && { files: names }), state: 'queued' as const, position, isScheduled }];
     });
 }
 
@@ -95,14 +97,19 @@ function listUnseen<Message extends TransportMessage>(
 ): QueuedMessage[] {
   return unseen
     .filter((entry) => entry !== front)
-    .map(({ message, state, onBusy, error }) => ({
-      id: message.id,
-      text: readText(message),
-      state: state === 'accepted' ? (onBusy === 'steer' ? 'steering' : 'queued') : state,
-      position,
-      isScheduled: false,
-      ...(error && { error }),
-    }));
+    .map((entry) => {
+      const { message, state, onBusy, error } = entry;
+      const files = listFileNames(entry);
+      return {
+        id: message.id,
+        text: readText(message),
+        ...(files.length > 0 && { files }),
+        state: state === 'accepted' ? (onBusy === 'steer' ? 'steering' : 'queued') : state,
+        position,
+        isScheduled: false,
+        ...(error && { error }),
+      };
+    });
 }
 
 /** A decision of this page is shown at once, before the server lists it. */

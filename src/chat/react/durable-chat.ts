@@ -1,4 +1,5 @@
 import type { DurableTransportOptions, OpenChatTurn, PageAnswer, TransportMessage } from '../transport-types.ts';
+import type { NamedFile } from './outbox.ts';
 
 /** Part of the result of `useChat` that the hook needs. The results of AI SDK 5, 6 and 7 fit. */
 export interface ChatHandle<Message> {
@@ -31,14 +32,17 @@ export type DurableChatStatus = 'loading' | 'unavailable' | 'ready' | 'queued' |
 /**
  * State of a message without an answer. `sending`: the server may or may not have it. `queued`: it is the next turn, or a
  * later one. `steering`: it joins the running turn. `refused`: the server does not have it, and `error` has the reason.
+ * `unsure`: the chat gave up with `error`, and the server may have the message. `resend` and `discard` are safe.
  */
-export type QueuedState = 'sending' | 'queued' | 'steering' | 'refused';
+export type QueuedState = 'sending' | 'queued' | 'steering' | 'refused' | 'unsure';
 
 /** A message whose turn has not begun. */
 export interface QueuedMessage {
   /** Id of the message. */
   readonly id: string;
   readonly text: string;
+  /** Names of its files. Absent if there are none. */
+  readonly files?: readonly string[];
   readonly state: QueuedState;
   /** Number of turns in front. */
   readonly position: number;
@@ -53,7 +57,7 @@ export type WaitingChatTurn = Pick<OpenChatTurn, 'turn' | 'messageId'> & NonNull
 export interface NewMessage {
   readonly text: string;
   /** Files to send, e.g. `input.files`. */
-  readonly files?: Iterable<Blob & { readonly name?: string }>;
+  readonly files?: Iterable<NamedFile>;
   /** `steer`: the message joins the running turn before its next model call. `enqueue` (default): it waits. */
   readonly onBusy?: 'enqueue' | 'steer';
 }
@@ -78,9 +82,12 @@ export interface DurableChat<Message> {
   readonly error: Error | undefined;
   /** Sends a message at any time. Its text stays in the chat until the server has it or refuses it. */
   send(message: NewMessage): Promise<void>;
-  /** Sends a refused message again, under the same id. */
+  /** Sends a message that is `refused` or `unsure` again, under the same id. So it arrives once. */
   resend(id: string): Promise<void>;
-  /** Takes a refused message away. @returns its text, e.g. to edit it */
+  /**
+   * Takes a message away that is `refused` or `unsure`. If the server has an unsure message, its turn is canceled.
+   * @returns the text of a refused message, e.g. to edit it
+   */
   discard(id: string): string;
   /** Cancels the turn of a message that waits. */
   remove(id: string): Promise<void>;

@@ -14,6 +14,7 @@ export interface ChatFacts {
   /** The page may lack messages. */
   readonly isStale: boolean;
   readonly messages: readonly TransportMessage[];
+  readonly outbox: readonly { readonly message: TransportMessage }[];
   /** Open turns as the page knows them, oldest first. */
   readonly turns: readonly OpenChatTurn[];
   readonly ends: ReadonlyMap<string, StreamEnd>;
@@ -41,12 +42,14 @@ export function isWaitingForAnswers({ waiting }: OpenChatTurn): boolean {
 
 /** Decides what a page does next, once its last step has ended. */
 export function findNextStep(facts: ChatFacts): NextStep {
-  const { isStale, messages, ends, loadedFor, news } = facts;
+  const { isStale, messages, outbox, ends, loadedFor, news } = facts;
   if (isStale) return { kind: 'load' };
   const current = findCurrent(facts);
   if (current === undefined || current.state === 'scheduled') return REST;
-  const { turn, messageId, text } = current;
-  const isUnknown = text === undefined && !messages.some(({ id }) => id === messageId);
+  const { turn, messageId, text, files } = current;
+  const isKnown = [...messages, ...outbox.map(({ message }) => message)].some(({ id }) => id === messageId);
+  // The list has the names of files only. The messages have the question of the first open turn with its files.
+  const isUnknown = !isKnown && (text === undefined || files !== undefined);
   const shown = findAnswerOf(messages, messageId);
   const isOtherAttempt = shown !== undefined && shown.id !== turn;
   if ((isUnknown || isOtherAttempt) && !loadedFor.has(turn)) return { kind: 'load', turn };

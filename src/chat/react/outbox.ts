@@ -5,12 +5,16 @@ import { findQuestionId } from './shown-messages.ts';
 export interface Outgoing<Message> {
   readonly message: Message;
   readonly onBusy: 'enqueue' | 'steer';
-  readonly state: 'sending' | 'accepted' | 'refused';
+  readonly state: 'sending' | 'accepted' | 'refused' | 'unsure';
   readonly turn?: string;
   readonly error?: Error;
+  /** Files that are not yet part of the message. */
+  readonly files?: readonly NamedFile[];
   /** The server has listed its turn. From then on, the lists say what becomes of the message. */
   readonly isListed?: boolean;
 }
+
+export type NamedFile = Blob & { readonly name?: string };
 
 export type Outbox<Message> = readonly Outgoing<Message>[];
 
@@ -56,4 +60,31 @@ export function noteListed<Message extends TransportMessage>(
 /** The messages of a load that began later have each accepted message, so the accepted ones leave. */
 export function dropAccepted<Message>(outbox: Outbox<Message>, before: Outbox<Message>): Outbox<Message> {
   return outbox.filter((entry) => entry.state !== 'accepted' || !before.includes(entry));
+}
+
+const CHUNK = 32_768;
+
+/** Reads files as parts of a message. @throws the browser's error, e.g. if a file has changed since it was chosen */
+export async function readFileParts(files: readonly NamedFile[]) {
+  return await Promise.all(
+    files.map(async (file) => {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      const mediaType = file.type === '' ? 'application/octet-stream' : file.type;
+      const url = `data:${mediaType};base64,${writeBase64(bytes)}`;
+      return { type: 'file', mediaType, ...(file.name !== undefined && { filename: file.name }), url };
+    }),
+  );
+}
+
+/** A call with all bytes of a large file as arguments would overflow the stack. */
+function writeBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  return btoa(text);
+}
+
+/** Names the files of a message that the page sends. */
+export function listFileNames({ message: { parts }, files = [] }: Outgoing<TransportMessage>): string[] {
+  const sent = parts.filter(({ type }) => type === 'file') as readonly { readonly filename?: string }[];
+  return [...sent.map(({ filename = 'file' }) => filename), ...files.map(({ name = 'file' }) => name)];
 }

@@ -105,6 +105,14 @@ export function readText({ parts }: TransportMessage): string {
     .join('\n');
 }
 
+/** Adds files in front of the text, as `sendMessage` of the AI SDK orders them. */
+export function addFiles<Message extends TransportMessage>(
+  message: Message,
+  files: readonly { readonly type: string }[],
+): Message {
+  return files.length === 0 ? message : { ...message, parts: [...files, ...message.parts] };
+}
+
 /** Writes a user's message. A page names the type of its own messages. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of messages is known to the page only
 export function writeMessage<Message extends TransportMessage>(

@@ -42,7 +42,7 @@ export function describeOpenTurns(given: Given): void {
     });
   });
 
-  test('readInputs returns the texts of turns until a worker claims them, and of no other turns', async () => {
+  test('readInputs returns the messages of turns until a worker claims them, and of no other turns', async () => {
     const { store, conversation } = given.nothing();
     const turns = ['claimed', 'queued', 'later', 'canceled'];
     for (const turn of turns) {
@@ -53,7 +53,7 @@ export function describeOpenTurns(given: Given): void {
     await claimHead(store, conversation);
     const texts = await store.readInputs(conversation, [...turns, 'unknown']);
     expect([...texts.keys()]).toEqual(['queued', 'later']);
-    expect(texts.get('queued')).toBe(turnFor(conversation, 'queued').input.message.content);
+    expect(texts.get('queued')).toEqual(turnFor(conversation, 'queued').input.message);
     expect((await store.readInputs(conversation, [])).size).toBe(0);
   });
 

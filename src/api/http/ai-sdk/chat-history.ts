@@ -61,9 +61,9 @@ async function* listAll(
     }
   }
   for await (const { message } of listShown(facts, note())) yield message;
-  for (const { turn, input } of queued) {
-    if (input === undefined || logged.has(turn)) continue;
-    yield { id: nameUserMessage(turn), role: 'user', parts: [{ type: 'text', text: input }] };
+  for (const turn of queued) {
+    const message = logged.has(turn.turn) ? undefined : showQueued(turn);
+    if (message !== undefined) yield message;
   }
 }
 
@@ -117,17 +117,23 @@ export async function* listShown(
     }
     if (message.role !== 'assistant' && message.role !== 'tool') continue;
     if (answer !== undefined && turn === answer.turn && (turn !== undefined || asked.length === 0)) {
-      for (const steering of asked) answer.parts.addSteering(steering.turn ?? '', steering);
+      addSteering(answer, asked);
     } else {
-      yield* await closeAnswer(facts, answer);
-      yield* await showAsked(facts, asked, turn);
-      answer = { seq, turn, parts: new ShownAnswer(asked.at(-1)?.seq ?? seq - 1, facts) };
+      const { shown, left } = await closeAnswer(facts, answer, asked);
+      yield* shown;
+      // Behind the question, only steering messages can come before the first step of its answer.
+      const question = turn === undefined ? -1 : left.findIndex((one) => one.turn === turn);
+      const questions = question === -1 ? left : left.slice(0, question + 1);
+      yield* await showAsked(facts, questions, turn);
+      answer = { seq, turn, parts: new ShownAnswer(questions.at(-1)?.seq ?? seq - 1, facts) };
+      addSteering(answer, left.slice(questions.length));
     }
     asked = [];
     answer.parts.addEntry(entry);
   }
-  yield* await closeAnswer(facts, answer);
-  yield* await showAsked(facts, asked, undefined);
+  const { shown, left } = await closeAnswer(facts, answer, asked);
+  yield* shown;
+  yield* await showAsked(facts, left, undefined);
 }
 
 interface OpenAnswer {
@@ -136,20 +142,46 @@ interface OpenAnswer {
   readonly parts: ShownAnswer;
 }
 
-async function closeAnswer({ open, viewOf }: HistoryFacts, answer: OpenAnswer | undefined): Promise<ShownMessage[]> {
-  if (answer === undefined) return [];
+function addSteering({ parts }: OpenAnswer, steering: readonly LogEntry[]): void {
+  for (const entry of steering) parts.addSteering(entry.turn ?? '', entry);
+}
+
+interface ClosedAnswer {
+  readonly shown: readonly ShownMessage[];
+  /** Messages that did not join the answer. */
+  readonly left: readonly LogEntry[];
+}
+
+/** @param asked user messages behind the answer, of which some joined its turn before the turn ended without a further step */
+async function closeAnswer(
+  { open, viewOf }: HistoryFacts,
+  answer: OpenAnswer | undefined,
+  asked: readonly LogEntry[],
+): Promise<ClosedAnswer> {
+  if (answer === undefined) return { shown: [], left: asked };
   const { seq, turn, parts } = answer;
-  if (turn === undefined)
-    return [{ seq, message: { id: `log.${seq}`, role: 'assistant', parts: parts.close(undefined) } }];
-  if (open.has(turn)) return [];
+  if (turn === undefined) {
+    const message = { id: `log.${seq}`, role: 'assistant', parts: parts.close(undefined) } as const;
+    return { shown: [{ seq, message }], left: asked };
+  }
   const view = await viewOf(turn);
+  // A completed turn ends with a step, so no message joined it behind its last one.
+  const needsViews = view?.state !== 'completed';
+  const views = await Promise.all(
+    asked.map(async (one) => (needsViews && one.turn ? await viewOf(one.turn) : undefined)),
+  );
+  const hasJoined = (_: LogEntry, at: number): boolean => views[at]?.steeredInto === turn;
+  addSteering(answer, asked.filter(hasJoined));
+  const left = asked.filter((one, at) => !hasJoined(one, at));
+  if (open.has(turn)) return { shown: [], left };
   const metadata = view && describeAnswer(view);
   const message = { id: turn, role: 'assistant', parts: parts.close(view?.settledAt) } as const;
-  return [{ seq, message: { ...message, ...(metadata && { metadata }) } }];
+  return { shown: [{ seq, message: { ...message, ...(metadata && { metadata }) } }], left };
 }
 
 /**
- * Shows user messages. A turn that ended without an answer gets an empty answer that says why.
+ * Shows user messages. A turn that ended without an answer gets an empty answer that says why. A message that joined such
+ * a turn is a part of this answer. The stream of an open turn has the messages that joined it.
  * @param answered turn whose answer follows
  */
 async function showAsked(
@@ -157,21 +189,40 @@ async function showAsked(
   asked: readonly LogEntry[],
   answered: string | undefined,
 ): Promise<ShownMessage[]> {
-  const shown = await Promise.all(
-    asked.map(async ({ seq, turn, message }): Promise<ShownMessage[]> => {
-      const id = turn === undefined ? `log.${seq}` : nameUserMessage(turn);
-      const question: ShownMessage = { seq, message: { id, role: 'user', parts: showUserParts(message) } };
-      const view =
-        turn === undefined || turn === answered || facts.open.has(turn) ? undefined : await facts.viewOf(turn);
-      if (turn === undefined || (view?.state !== 'failed' && view?.state !== 'canceled')) return [question];
-      return [question, { seq, message: { id: turn, role: 'assistant', metadata: describeAnswer(view), parts: [] } }];
-    }),
+  const views = await Promise.all(
+    asked.map(async ({ turn }) => (turn === undefined || turn === answered ? undefined : await facts.viewOf(turn))),
   );
-  return shown.flat();
+  const shown: ShownMessage[] = [];
+  const ended = new Map<string, OpenAnswer>();
+  for (const [at, entry] of asked.entries()) {
+    const { seq, turn, message } = entry;
+    const view = views[at];
+    const joined = ended.get(view?.steeredInto ?? '');
+    if (joined !== undefined) addSteering(joined, [entry]);
+    if (joined !== undefined || facts.open.has(view?.steeredInto ?? '')) continue;
+    const id = turn === undefined ? `log.${seq}` : nameUserMessage(turn);
+    shown.push({ seq, message: { id, role: 'user', parts: showUserParts(message) } });
+    if (turn === undefined || (view?.state !== 'failed' && view?.state !== 'canceled')) continue;
+    const parts = new ShownAnswer(seq, facts);
+    ended.set(turn, { seq, turn, parts });
+    const metadata = describeAnswer(view);
+    shown.push({ seq, message: { id: turn, role: 'assistant', metadata, parts: parts.close(undefined) } });
+  }
+  return shown;
+}
+
+/** Shows the message of a turn that no worker has begun. Undefined if a worker has. */
+export function showQueued({
+  turn,
+  input: content,
+  inputParts: parts,
+}: OpenTurns['turns'][number]): UiMessage | undefined {
+  if (content === undefined) return undefined;
+  return { id: nameUserMessage(turn), role: 'user', parts: showUserParts({ content, ...(parts && { parts }) }) };
 }
 
 /** As `sendMessage` of the AI SDK orders them: files, then the text. */
-function showUserParts({ content, parts = [] }: LogEntry['message']): UiPart[] {
+function showUserParts({ content, parts = [] }: Pick<LogEntry['message'], 'content' | 'parts'>): UiPart[] {
   const text = content === '' ? [] : [{ type: 'text', text: content }];
   return [...parts.flatMap(showFile), ...text];
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FIRST_POSITION } from '../../../domain/conversation-event.ts';
 import { isTurnfoldError } from '../../../domain/errors.ts';
-import type { EventOrLoss } from '../../client/index.ts';
+import type { EventOrLoss, OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readOpenTurns } from '../front-end/reads.ts';
 import { describeOpenTurns } from './open-chat-turns.ts';
@@ -18,14 +18,17 @@ interface LiveChat {
 }
 
 /** Finds the position behind all events so far, and the open turns at that moment or later. */
-export async function readPlace(backend: Backend, id: string) {
+export async function readPlace(
+  backend: Backend,
+  id: string,
+): Promise<{ readonly after: string; readonly open: OpenTurns['turns'] }> {
   let after = FIRST_POSITION;
   const open = await readOpenTurns(backend, id, { limit: 1_000, inputs: true });
-  if (open === undefined) return { after, turns: [] };
+  if (open === undefined) return { after, open: [] };
   for await (const event of backend.client.events(backend.nameOf(id), { after: '0', waitMs: 0 })) {
     if (event.type !== 'lost') after = event.id;
   }
-  return { after, turns: describeOpenTurns(open) };
+  return { after, open: open.turns };
 }
 
 /**

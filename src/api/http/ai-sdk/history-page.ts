@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { LogEntry } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
+import type { OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny } from '../front-end/reads.ts';
-import { listShown, readHistoryFacts, type ShownMessage, type UiMessage } from './chat-history.ts';
+import { listShown, readHistoryFacts, type ShownMessage, showQueued, type UiMessage } from './chat-history.ts';
 import { readPlace } from './chat-live.ts';
 import type { SdkVersion } from './chunks.ts';
+import { describeOpenTurns } from './open-chat-turns.ts';
 
 const LARGEST_PAGE = 500;
 /** Log entries of the first read for each message of the page. A message with tool calls has several entries. */
@@ -31,27 +33,25 @@ interface AskedChat {
 /** Reads a page of messages, oldest first, and the place from which a page follows the chat. */
 export async function readHistoryPage({ backend, id, sdkVersion }: AskedChat, query: unknown) {
   const { before, limit } = parseInput(historyQuery, query);
-  // Read first: an event between the two reads then comes twice, and never not at all.
+  // Read first, so that an event between the two reads comes twice instead of never.
   const place = await readPlace(backend, id);
   const page = (await readIfAny(readPage(backend, { id, before, limit, sdkVersion }))) ?? { shown: [], isFirst: true };
   const [first] = page.shown;
   const messages = page.shown.map(({ message }) => message);
   return {
     id,
-    messages: before === undefined ? addFirstAsked(messages, place.turns) : messages,
-    ...place,
+    messages: before === undefined ? addFirstAsked(messages, place.open) : messages,
+    turns: describeOpenTurns({ turns: place.open }),
+    after: place.after,
     ...(first !== undefined && !page.isFirst && { before: String(first.seq) }),
   };
 }
 
 /** Adds the message of the first open turn, whose answer the page streams, although no worker has begun the turn. */
-function addFirstAsked(messages: readonly UiMessage[], [first]: Place['turns']): readonly UiMessage[] {
-  const { messageId: id = '', text } = first ?? {};
-  if (text === undefined || messages.some((message) => message.id === id)) return messages;
-  return [...messages, { id, role: 'user', parts: [{ type: 'text', text }] }];
+function addFirstAsked(messages: readonly UiMessage[], [first]: OpenTurns['turns']): readonly UiMessage[] {
+  const asked = first && showQueued(first);
+  return asked === undefined || messages.some(({ id }) => id === asked.id) ? messages : [...messages, asked];
 }
-
-type Place = Awaited<ReturnType<typeof readPlace>>;
 
 interface AskedPage {
   readonly id: string;

@@ -10,14 +10,26 @@ export function nameUserMessage(turn: string): string {
 
 /** Describes the open turns of a chat for pages: the queue, and the calls that wait for answers. */
 export function describeOpenTurns({ turns }: Pick<OpenTurns, 'turns'>) {
-  return turns.map(({ turn, state, input, waiting }, position) => ({
+  return turns.map(({ turn, state, input, inputParts = [], waiting }, position) => ({
     turn,
     messageId: nameUserMessage(turn),
     state,
     position,
     ...(input !== undefined && { text: input }),
+    ...(inputParts.length > 0 && { files: inputParts.map(nameFile) }),
     ...(waiting && { waiting: describeWait(waiting) }),
   }));
+}
+
+/** Names a file without its contents, because the list is sent after each change. */
+function nameFile(part: unknown): { readonly mediaType: string; readonly filename?: string } {
+  const { type, mediaType, name } = part as {
+    readonly type?: string;
+    readonly mediaType?: string;
+    readonly name?: string;
+  };
+  const known = mediaType ?? (type === 'image' ? 'image/*' : 'application/octet-stream');
+  return { mediaType: known, ...(name !== undefined && { filename: name }) };
 }
 
 export function describeWait({ for: kind, until, calls }: Waiting) {
