@@ -3,7 +3,8 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
 import type { TurnPart } from '../../src/api/client/index.ts';
-import { type ResponseEvent, ResponseTable, skipRead } from '../../src/api/http/responses/events.ts';
+import { type ResponseEvent, ResponseTable } from '../../src/api/http/responses/events.ts';
+import { skipRead } from '../../src/api/http/responses/responses-app.ts';
 import { legalTurns } from './legal-parts.ts';
 
 const name = { conversation: 'c', turn: 't1' };

@@ -20,7 +20,7 @@ export function allowOrigins({ cors: origins }: Access, routes: readonly Protoco
       origin: origins.includes('*') ? '*' : [...origins],
       allowMethods: ['GET', 'POST', 'DELETE'],
       allowHeaders,
-      exposeHeaders: ['location', 'retry-after', 'idempotency-replayed', TENANT_HEADER, STATE_HEADER],
+      exposeHeaders: ['location', 'retry-after', 'x-should-retry', 'idempotency-replayed', TENANT_HEADER, STATE_HEADER],
       maxAge: 600,
     });
   const usual = allow(listed);

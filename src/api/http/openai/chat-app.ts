@@ -3,12 +3,14 @@ import { TurnfoldError } from '../../../domain/errors.ts';
 import type { TurnFailure, TurnUsage } from '../../client/index.ts';
 import { type Backend, type BackendOptions, openBackend } from '../front-end/backend.ts';
 import { readBody, serverFactsOf, streamFrames, writeData } from '../front-end/server-facts.ts';
+import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { HttpProblem } from '../problem.ts';
 import type { ResponseName } from '../responses/response-names.ts';
+import { NO_RETRY } from '../responses/response-object.ts';
 import { type CompletionRequest, readCompletionRequest } from './chat-request.ts';
 import { ChatTable } from './chat-table.ts';
 import { createChatTurn } from './chat-turn.ts';
-import { NO_RETRY, renameFields, writeErrorBody } from './errors.ts';
+import { renameFields, writeErrorBody } from './errors.ts';
 
 /** Fields of a turn that have another name in the request. */
 const FIELDS = [
@@ -19,6 +21,7 @@ const FIELDS = [
   [/^toolChoice/, 'tool_choice'],
   [/^maxOutputTokens/, 'max_completion_tokens'],
   [/^input/, 'messages'],
+  [/^turn$/, IDEMPOTENCY_HEADER],
 ] as const;
 
 /** Adds the route of Chat Completions, for clients that keep the chat and send all of it. */

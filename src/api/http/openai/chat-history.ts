@@ -5,7 +5,7 @@ import { readParts } from '../../../domain/parts.ts';
 import { type PlacedItem, readPlacedMessages } from '../responses/create-request.ts';
 import { readCallId } from '../responses/response-names.ts';
 
-/** A message in a form in which the chat of a client and the log of a conversation can be compared. */
+/** A message in a common form, so that the chat of a client can be compared with the log of a conversation. */
 export interface ComparedMessage {
   readonly kind: 'system' | 'user' | 'assistant' | 'call' | 'result';
   readonly text: string;
@@ -29,6 +29,11 @@ export function compareItems(items: readonly PlacedItem[]): ComparedMessage[] {
   const places = new Map(items.map(({ at }, index) => [at, index]));
   const read = readPlacedMessages(items);
   return joinAdjacent(read.flatMap(({ message, at }) => describe(message, places.get(at) ?? 0, () => true)));
+}
+
+/** With all calls, also those that a worker ran. */
+export function compareEntries(log: readonly LogEntry[]): ComparedMessage[] {
+  return joinAdjacent(log.flatMap(({ message, seq }) => describe(message, seq, () => true)));
 }
 
 /**

@@ -7,6 +7,7 @@ import { isMapping, parseInput } from '../../../domain/parse.ts';
 import { metadataSchema } from '../../../domain/turn.ts';
 import { OWN_LIMITS, pickOwn, type TurnOwn } from '../../../domain/turn-own.ts';
 import type { CreateRequest, PlacedItem } from '../responses/create-request.ts';
+import { RETRY_HEADER, retryHeaders } from '../responses/left-requests.ts';
 import type { RequestItem } from '../responses/request-schema.ts';
 import { readAnswerFormat, readOwnTool, readToolChoice, refuse, refuseParameters } from './parameters.ts';
 
@@ -22,6 +23,7 @@ const callSchema = z.looseObject({
 const messageSchema = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: z.union([z.string(), boundedList(partSchema, MAX_PARTS)]).nullish(),
+  refusal: z.string().nullish(),
   tool_calls: boundedList(callSchema, MAX_PARTS).nullish(),
   tool_call_id: z.string().optional(),
 });
@@ -51,7 +53,6 @@ export const chatSchema = z
 
 /** Headers in which programs name the chat, or the person who chats. */
 const CHAT_HEADERS = ['x-openwebui-chat-id', 'x-openwebui-user-id', 'x-conversation-id'] as const;
-const RETRY_HEADER = 'x-stainless-retry-count';
 
 const named = z.string().max(1_000).optional();
 export const chatHeaders = z.object({
@@ -59,7 +60,7 @@ export const chatHeaders = z.object({
   'x-openwebui-chat-id': named.describe('Chat of Open WebUI.'),
   'x-openwebui-user-id': named.describe('Person of Open WebUI.'),
   'x-conversation-id': named.describe('Chat of any other program.'),
-  [RETRY_HEADER]: z.coerce.number().int().optional().describe('Above 0: the request is a repeated one.'),
+  ...retryHeaders,
 });
 
 const RULES = {
@@ -141,7 +142,13 @@ function readRequestOwn(read: z.output<typeof chatSchema>, instructions: string)
 }
 
 /** Items of the Responses API that say what a message of Chat Completions says. */
-function readItems({ role, content, tool_calls: calls, tool_call_id: call }: ChatMessage, at: string): PlacedItem[] {
+function readItems(message: ChatMessage, at: string): PlacedItem[] {
+  const { role, refusal, tool_calls: calls, tool_call_id: call } = message;
+  const content = isEmpty(message.content) ? (refusal ?? undefined) : message.content;
+  const { function_call: legacy } = message;
+  if (legacy !== undefined && legacy !== null) {
+    throw refuse(`${at}.function_call`, 'unsupported_value', 'send the call in `tool_calls`');
+  }
   if (role === 'tool') {
     if (call === undefined) throw fieldError('invalid_input', `${at}.tool_call_id`, 'expected the id of a call');
     const output = readText(content, at);
@@ -153,9 +160,12 @@ function readItems({ role, content, tool_calls: calls, tool_call_id: call }: Cha
     const { name, arguments: written } = one.function;
     return { item: { type: 'function_call', call_id: one.id, name, arguments: written }, at: place };
   });
-  const hasText = content !== undefined && content !== null && content.length > 0;
-  if (role === 'assistant' && !hasText) return called;
+  if (role === 'assistant' && isEmpty(content)) return called;
   return [{ item: { type: 'message', role, content: readContent(content, at) }, at }, ...called];
+}
+
+function isEmpty(content: ChatMessage['content']): boolean {
+  return content === undefined || content === null || content.length === 0;
 }
 
 function readContent(content: ChatMessage['content'], at: string): RequestItem['content'] {

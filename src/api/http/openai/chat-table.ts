@@ -3,7 +3,8 @@ import type { TurnUsage } from '../../client/index.ts';
 import { PartTable, type PartWriters } from '../front-end/part-table.ts';
 import { type ResponseName, writeCallId } from '../responses/response-names.ts';
 
-export type ChatEnd = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+export const CHAT_ENDS = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
+type ChatEnd = (typeof CHAT_ENDS)[number];
 
 /** Fields of a message that grow, as a chunk has them. */
 export interface ChatDelta {

@@ -30,7 +30,7 @@ export async function createChatTurn(backend: Backend, request: CompletionReques
   const { scope, isRepeat: takesAsked, key } = request;
   const turn = key ?? `t_${hashMessages(chat, scope)}`;
   const fields = { ...enqueueFields(backend, request), agent, turn, ...input };
-  // Refuses what the turn may not have before anything is stored.
+  // Refuses invalid fields of the turn before anything is stored.
   parseInput(enqueueSchema, { ...fields, conversation: nameChat('new') });
   for (let tried = 1; ; tried += 1) {
     const found = (await findChat(backend, { agent, history, chat, scope }, { turn, takesAsked })) ?? beginApart();

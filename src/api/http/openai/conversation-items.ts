@@ -4,7 +4,7 @@ import type { LogEntry } from '../../../domain/message.ts';
 import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny, readTurn } from '../front-end/reads.ts';
-import { readItemsOf, readTurnItems } from '../responses/item-references.ts';
+import { readItem, readTurnItems } from '../responses/item-references.ts';
 import { readItemId } from '../responses/response-names.ts';
 import type { OutputItem } from '../responses/response-object.ts';
 import { NO_TURN, writeLogItems } from './log-items.ts';
@@ -65,6 +65,7 @@ export async function listConversationItems(
   if (known === undefined) return undefined;
   const versions = await client.versions(name);
   const start = page.after === undefined ? undefined : await findSeq(backend, conversation, page.after);
+  if (start !== undefined && start > known.head) throw unknownItem('after');
   const items: OutputItem[] = [];
   const done = new Set<string>();
   let next = start ?? (page.order === 'asc' ? 1 : known.head);
@@ -85,7 +86,7 @@ export async function listConversationItems(
   return cutPage(items, page);
 }
 
-/** `items` are in the order of the page already. */
+/** @param items in the order of the page */
 function cutPage(items: readonly OutputItem[], page: ItemPage): ItemList {
   return pageItems(items, { ...page, order: 'asc' });
 }
@@ -110,7 +111,7 @@ async function findSeq(backend: Backend, conversation: string, id: string): Prom
   const name = readItemId(id);
   if (name?.conversation !== conversation) throw unknownItem('after');
   const { turn, place } = name;
-  if (turn === NO_TURN) return Number.parseInt(place, 10);
+  if (turn === NO_TURN) return readSeq(place);
   const view = await readTurn(backend, conversation, turn);
   if (view?.inputSeq === undefined) throw unknownItem('after');
   if (view.state === 'completed') return view.answer.seq;
@@ -118,11 +119,19 @@ async function findSeq(backend: Backend, conversation: string, id: string): Prom
   return log.findLast((entry) => entry.turn === turn)?.seq ?? view.inputSeq;
 }
 
+/** A call that no turn made has its position and its place in the message. */
+const POSITION = /^(?<seq>[1-9]\d{0,14})(?:_\d+)?$/;
+
+function readSeq(place: string): number {
+  const { seq } = POSITION.exec(place)?.groups ?? {};
+  if (seq === undefined) throw unknownItem('after');
+  return Number(seq);
+}
+
 /** @throws not_found */
 export async function readConversationItem(backend: Backend, conversation: string, id: string): Promise<OutputItem> {
   const name = readItemId(id);
-  const items = name?.conversation === conversation ? await readItemsOf(backend, name) : [];
-  const found = items.find((item) => item.id === id);
+  const found = name?.conversation === conversation ? await readItem(backend, name, id) : undefined;
   if (found === undefined) throw unknownItem('item_id');
   return found;
 }

@@ -3,13 +3,17 @@ import { z } from 'zod';
 import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
+import type { LogEntry } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import { metadataSchema } from '../../../domain/turn.ts';
 import { type Backend, type BackendOptions, openBackend } from '../front-end/backend.ts';
-import { readIfAny } from '../front-end/reads.ts';
+import { readIfAny, readLogTail } from '../front-end/reads.ts';
 import { readBody } from '../front-end/server-facts.ts';
-import { placeItems, readMessages } from '../responses/create-request.ts';
+import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
+import { type PlacedItem, placeItems, readMessages } from '../responses/create-request.ts';
 import { requestItemSchema } from '../responses/request-schema.ts';
+import { type Repeat, readRepeat } from '../responses/routes.ts';
+import { type ComparedMessage, compareEntries, compareItems } from './chat-history.ts';
 import {
   type ItemList,
   listConversationItems,
@@ -17,6 +21,7 @@ import {
   readConversationItem,
   writeList,
 } from './conversation-items.ts';
+import { renameFields } from './errors.ts';
 import { createConversationId, timeOfConversationId, writeLogItems } from './log-items.ts';
 import { refuse } from './parameters.ts';
 
@@ -82,7 +87,7 @@ export function addConversations(app: Hono, options: BackendOptions, base: strin
     const backend = await openBackend(options, context);
     const id = readId(context.req.param('conversation'));
     const { items } = parseInput(createItemsSchema, await readBody(context));
-    return context.json(await addItems(backend, id, items));
+    return context.json(await addItems(backend, id, items, readRepeat((name) => context.req.header(name))));
   });
   app.get(`${one}/items/:item`, async (context) => {
     const backend = await openBackend(options, context);
@@ -130,14 +135,52 @@ async function listItems(backend: Backend, id: string, query: Record<string, str
 }
 
 async function addItems(
-  { client, tenant, agent: usual, nameOf }: Backend,
+  backend: Backend,
   conversation: string,
   items: z.output<typeof itemsSchema>,
+  { key, isRepeated }: Repeat = { key: undefined, isRepeated: false },
 ): Promise<ItemList> {
+  const { client, tenant, agent: usual, nameOf } = backend;
   const known = await readIfAny(client.describe(nameOf(conversation)));
-  const messages = readMessages(placeItems(items, 'items'));
+  const placed = placeItems(items, 'items');
+  const messages = readMessages(placed);
   if (messages.length === 0) return writeList([]);
-  const { from, to } = await client.append({ conversation, tenant, agent: known?.agent ?? usual, messages });
-  const added = await client.log(nameOf(conversation), { after: from - 1, limit: to - from + 1 });
-  return writeList(added.flatMap((entry) => writeLogItems(conversation, entry)));
+  const list = (log: readonly LogEntry[]) => writeList(log.flatMap((entry) => writeLogItems(conversation, entry)));
+  const last = isRepeated && key === undefined ? await findLast(backend, conversation, placed) : undefined;
+  if (last !== undefined) return list(last);
+  const agent = known?.agent ?? usual;
+  const operation = key === undefined ? undefined : `items.${key}`;
+  const append = () => client.append({ conversation, tenant, agent, messages, operation });
+  const { from, to } = await renameFields(FIELDS, append);
+  return list(await client.log(nameOf(conversation), { after: from - 1, limit: to - from + 1 }));
+}
+
+/** Fields of `append` that have another name in the request. */
+const FIELDS = [
+  [/^operation$/, IDEMPOTENCY_HEADER],
+  [/^messages/, 'items'],
+  [/^agent$/, 'conversation_id'],
+] as const;
+
+/** Finds the items of a request that a client repeats without a key, if the log ends with the same items. */
+async function findLast(
+  backend: Backend,
+  conversation: string,
+  items: readonly PlacedItem[],
+): Promise<readonly LogEntry[] | undefined> {
+  const wanted = compareItems(items);
+  const tail = await readLogTail(backend, conversation, 2 * items.length);
+  for (let start = tail.length - 1; start >= 0; start -= 1) {
+    const entries = tail.slice(start);
+    if (entries[0]?.turn !== undefined) return undefined;
+    const found = compareEntries(entries);
+    const isSame = found.length === wanted.length && wanted.every((one, at) => isSameText(one, found[at]));
+    if (isSame) return entries;
+  }
+  return undefined;
+}
+
+/** The log gives its own ids to calls. */
+function isSameText(a: ComparedMessage, b: ComparedMessage | undefined): boolean {
+  return a.kind === b?.kind && a.text === b.text;
 }

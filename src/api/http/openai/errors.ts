@@ -1,6 +1,7 @@
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import type { AnswerError } from '../app-options.ts';
 import { explainError, writeProblem } from '../problem.ts';
+import { refuseRetry } from '../responses/response-object.ts';
 
 /** Types of errors in OpenAI's APIs, by HTTP status. */
 const TYPES: Readonly<Record<number, string>> = {
@@ -34,13 +35,6 @@ export function writeErrorBody(status: number, { message, param, code }: ErrorFi
 function readReason(details: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const reason = details?.['reason'];
   return typeof reason === 'string' ? reason : undefined;
-}
-
-export const NO_RETRY = { 'x-should-retry': 'false' };
-
-/** The SDK of OpenAI repeats each 409, unless this header says that a repeated request cannot succeed. */
-function refuseRetry(status: number, headers: Readonly<Record<string, string>>): Record<string, string> {
-  return status === 409 && headers['retry-after'] === undefined ? NO_RETRY : {};
 }
 
 /** Renames fields of `enqueueTurn` in an error to those of the request. */

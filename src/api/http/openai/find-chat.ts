@@ -37,7 +37,7 @@ export interface FoundChat {
   readonly isAsked: boolean;
 }
 
-/** Branches and repeated requests of one chat. Behind them, a chat begins without a past. */
+/** Maximum number of branches and repeated requests of one chat. A search that goes further begins a new conversation. */
 const MAX_WALK = 64;
 
 /**

@@ -13,8 +13,12 @@ export function writeLogItems(conversation: string, { seq, message }: Pick<LogEn
   const { role, content, toolCalls = [], toolCallId } = message;
   const status = 'completed';
   const id = writeItemId(role === 'tool' ? 'fco' : 'msg', name, String(seq));
-  if (role === 'tool') return [{ id, type: 'function_call_output', call_id: toolCallId, output: content, status }];
   const parts = readParts(message);
+  if (role === 'tool') {
+    const hasMedia = parts.some(({ kind }) => kind !== 'text');
+    const output = hasMedia ? parts.flatMap((part) => writePart(part, false)) : content;
+    return [{ id, type: 'function_call_output', call_id: toolCallId, output, status }];
+  }
   const isSpoken = role !== 'assistant' || parts.length > 0 || toolCalls.length === 0;
   const shownRole = role === 'summary' ? 'user' : role;
   const listed = parts.flatMap((part) => writePart(part, role === 'assistant'));

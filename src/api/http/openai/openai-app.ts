@@ -1,5 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { fieldError } from '../../../domain/errors.ts';
+import { seqOfCallId } from '../../../domain/ids.ts';
+import { MAX_CALLS } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import { isSettled } from '../../../domain/turn.ts';
 import type { TurnOwn } from '../../../domain/turn-own.ts';
@@ -7,17 +9,18 @@ import { countMessage } from '../../../wire/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../../wire/tokens/token-counter.ts';
 import { addCompact } from '../compact/compact-app.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { readIfAny, readTurn } from '../front-end/reads.ts';
+import { openLog, readIfAny, readTurn } from '../front-end/reads.ts';
 import { guardApp, openApp, readBody } from '../front-end/server-facts.ts';
 import { placeItems, readMessages } from '../responses/create-request.ts';
 import { resolveReferences } from '../responses/item-references.ts';
 import { type ContextFields, inputTokensSchema, listItems, readRequestOwn } from '../responses/request-schema.ts';
-import { type ResponseName, readResponseId } from '../responses/response-names.ts';
-import { addResponses } from '../responses/responses-app.ts';
+import { type ResponseName, readResponseId, writeCallId } from '../responses/response-names.ts';
+import type { OutputItem } from '../responses/response-object.ts';
+import { addResponses, OF_RESPONSE } from '../responses/responses-app.ts';
 import { addChatCompletions } from './chat-app.ts';
 import { type ItemList, type ItemPage, pageItems, pageSchema } from './conversation-items.ts';
 import { addConversations } from './conversations.ts';
-import { answerOpenAiError } from './errors.ts';
+import { answerOpenAiError, renameFields } from './errors.ts';
 import { writeLogItems } from './log-items.ts';
 import { checkModel, listModels, readModel } from './models.ts';
 import { OPENAI_BASE, openAiRoutes } from './routes.ts';
@@ -65,17 +68,32 @@ function addModels(app: Hono, options: BackendOptions, base: string): void {
   });
 }
 
-/** Lists the messages of the user that began a response. */
+/** Lists the message that began a response, or the outputs of calls that it goes on from. */
 async function listInputItems(backend: Backend, name: ResponseName, page: ItemPage): Promise<ItemList> {
-  const { conversation, turn } = name;
+  const { conversation, turn, answered } = name;
   const { client, nameOf } = backend;
-  const { inputSeq } = await client.result(nameOf(conversation), turn);
-  if (inputSeq === undefined) return pageItems([], page);
-  const log = await client.log(nameOf(conversation), { after: inputSeq - 1, limit: 1 });
+  const view = await renameFields(OF_RESPONSE, () => client.result(nameOf(conversation), turn));
+  if (answered !== undefined) return pageItems(await listOutputs(backend, name, answered), page);
+  if (view.inputSeq === undefined) return pageItems([], page);
+  const log = await client.log(nameOf(conversation), { after: view.inputSeq - 1, limit: 1 });
   return pageItems(
     log.flatMap((entry) => writeLogItems(conversation, entry)),
     page,
   );
+}
+
+/** Lists the outputs of the step that made a call. Their calls have the names that the caller knows. */
+async function listOutputs(backend: Backend, name: ResponseName, call: string): Promise<OutputItem[]> {
+  const { client, nameOf } = backend;
+  const { conversation, turn } = name;
+  const limit = 1 + MAX_CALLS;
+  const log = await client.log(nameOf(conversation), { after: seqOfCallId(call) - 1, limit });
+  const made = new Set(log[0]?.message.toolCalls?.map(({ id }) => id));
+  return log.flatMap((entry) => {
+    const { toolCallId: id = '' } = entry.message;
+    if (entry.turn !== turn || !made.has(id)) return [];
+    return writeLogItems(conversation, entry).map((item) => ({ ...item, call_id: writeCallId('call', name, { id }) }));
+  });
 }
 
 /**
@@ -87,14 +105,19 @@ async function deleteResponse(backend: Backend, name: ResponseName): Promise<voi
   const { conversation, turn } = name;
   const view = await readTurn(backend, conversation, turn);
   if (view === undefined) throw fieldError('not_found', 'response_id', 'no response has this id');
-  const log = await client.log(nameOf(conversation), { limit: 1_000 });
-  const open = (await readIfAny(client.openTurns(nameOf(conversation), { limit: 2 })))?.turns ?? [];
-  const hasOthers = [...log, ...open].some((entry) => entry.turn !== undefined && entry.turn !== turn);
-  if (!isSettled(view.state) || hasOthers) {
+  if (!isSettled(view.state) || (await hasOtherTurns(backend, name))) {
     const why = `cancel the response first, and erase its conversation ${conversation} with all responses in it`;
     throw fieldError('conflict', 'response_id', `the response is not alone in its conversation, or not over: ${why}`);
   }
   await client.erase(nameOf(conversation));
+}
+
+async function hasOtherTurns({ client, nameOf }: Backend, { conversation, turn }: ResponseName): Promise<boolean> {
+  const isOther = (one: { readonly turn?: string }): boolean => one.turn !== undefined && one.turn !== turn;
+  const open = (await readIfAny(client.openTurns(nameOf(conversation), { limit: 2 })))?.turns ?? [];
+  if (open.some(isOther)) return true;
+  for await (const entry of await openLog(client, nameOf(conversation))) if (isOther(entry)) return true;
+  return false;
 }
 
 const EACH_TOOL = 8;

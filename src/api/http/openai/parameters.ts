@@ -77,16 +77,38 @@ export function readToolChoice(
 ): Pick<TurnOwn, 'toolChoice'> & { readonly tools: readonly OwnTool[] } {
   if (choice === undefined || choice === null) return { tools };
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { toolChoice: choice, tools };
-  const given: unknown = isMapping(choice) && isMapping(choice['function']) ? choice['function'] : choice;
-  const name = isMapping(given) ? given['name'] : undefined;
-  const isNamed = isMapping(choice) && choice['type'] === 'function' && typeof name === 'string';
-  if (!isNamed) {
-    const why = 'expected "auto", "none", "required" or the name of a function';
+  const allowed = readAllowedTools(choice);
+  if (allowed === undefined) {
+    const why = 'expected "auto", "none", "required", the name of a function, or the names of allowed functions';
     throw refuse('tool_choice', 'unsupported_value', why);
   }
-  const named = tools.filter((tool) => tool.name === name);
+  const named = tools.filter(({ name }) => allowed.names.includes(name));
   // A tool of the agent itself may have the name, which only its worker knows.
-  return { toolChoice: 'required', tools: named.length === 0 ? tools : named };
+  return { toolChoice: allowed.mode, tools: named.length === 0 ? tools : named };
+}
+
+interface AllowedTools {
+  readonly mode: 'auto' | 'required';
+  readonly names: readonly string[];
+}
+
+/** Reads one function, or a list of allowed functions, in the forms of both APIs. */
+function readAllowedTools(choice: unknown): AllowedTools | undefined {
+  if (!isMapping(choice)) return undefined;
+  if (choice['type'] !== 'allowed_tools') {
+    const name = readFunctionName(choice);
+    return name === undefined ? undefined : { mode: 'required', names: [name] };
+  }
+  const { mode, tools } = isMapping(choice['allowed_tools']) ? choice['allowed_tools'] : choice;
+  if ((mode !== 'auto' && mode !== 'required') || !Array.isArray(tools)) return undefined;
+  const names = tools.map(readFunctionName);
+  return names.every((name) => name !== undefined) ? { mode, names } : undefined;
+}
+
+function readFunctionName(given: unknown): string | undefined {
+  if (!isMapping(given) || given['type'] !== 'function') return undefined;
+  const { name } = isMapping(given['function']) ? given['function'] : given;
+  return typeof name === 'string' ? name : undefined;
 }
 
 interface ForeignFormat {

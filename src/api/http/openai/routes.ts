@@ -4,8 +4,10 @@ import { unboundedList } from '../../contract/operation.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { compactRoute } from '../compact/compact-app.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
+import { conversationItemSchema } from '../responses/event-schema.ts';
 import { inputTokensSchema } from '../responses/request-schema.ts';
-import { responseRoutes } from '../responses/routes.ts';
+import { repeatHeaders, responseRoutes } from '../responses/routes.ts';
+import { chatEventSchema, completionSchema } from './chat-schema.ts';
 import { chatHeaders, chatSchema } from './chat-request.ts';
 import { pageSchema } from './conversation-items.ts';
 import { conversationObjectSchema, createConversationSchema, createItemsSchema } from './conversations.ts';
@@ -21,12 +23,10 @@ const modelSchema = z
   .looseObject({ id: idSchema, object: z.literal('model'), created: z.number(), owned_by: z.string() })
   .meta({ id: 'ModelObject', description: 'An agent, in the form of a model of OpenAI.' });
 
-const requestItemSchema = z.looseObject({ id: z.string(), type: z.string() });
-
 const listSchema = z
   .looseObject({
     object: z.literal('list'),
-    data: unboundedList(requestItemSchema),
+    data: unboundedList(conversationItemSchema),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
     has_more: z.boolean(),
@@ -34,18 +34,8 @@ const listSchema = z
   .meta({ id: 'ItemList' });
 
 const deletedSchema = z
-  .looseObject({ id: z.string(), object: z.string(), deleted: z.literal(true) })
+  .looseObject({ id: z.string(), object: z.enum(['response', 'conversation.deleted']), deleted: z.literal(true) })
   .meta({ id: 'DeletedObject' });
-
-const completionSchema = z
-  .looseObject({
-    id: z.string(),
-    object: z.string(),
-    created: z.number(),
-    model: idSchema,
-    choices: unboundedList(z.looseObject({ index: z.number(), finish_reason: z.string().nullable() })),
-  })
-  .meta({ id: 'ChatCompletion' });
 
 const json = (schema: z.ZodType): ProtocolRoute['results'] => ({ 'application/json': schema });
 
@@ -57,6 +47,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     scopes: ['read', 'enqueue'],
     summary: 'Create a conversation, empty or with items.',
     body: createConversationSchema,
+    errors: ['message_too_large'],
     results: json(conversationObjectSchema),
   },
   {
@@ -65,6 +56,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     path: CONVERSATION,
     scopes: ['read'],
     summary: 'Show a conversation without its items.',
+    errors: ['not_found'],
     results: json(conversationObjectSchema),
   },
   {
@@ -74,6 +66,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     scopes: ['read', 'enqueue'],
     summary: 'Change the metadata of a conversation.',
     body: createConversationSchema.pick({ metadata: true }).meta({ id: 'UpdateConversationObject' }),
+    errors: ['not_found'],
     results: json(conversationObjectSchema),
   },
   {
@@ -82,6 +75,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     path: CONVERSATION,
     scopes: ['admin'],
     summary: 'Erase a conversation with its responses.',
+    errors: ['not_found'],
     results: json(deletedSchema),
   },
   {
@@ -91,6 +85,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     scopes: ['read'],
     summary: 'List the items of a conversation in pages.',
     query: pageSchema,
+    errors: ['not_found'],
     results: json(listSchema),
   },
   {
@@ -99,7 +94,9 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     path: `${CONVERSATION}/items`,
     scopes: ['read', 'enqueue'],
     summary: 'Append items to a conversation without a response.',
+    headers: repeatHeaders,
     body: createItemsSchema,
+    errors: ['not_found', 'conversation_busy', 'message_too_large', 'conversation_forking', 'fork_abandoned'],
     results: json(listSchema),
   },
   {
@@ -108,7 +105,8 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     path: ITEM,
     scopes: ['read'],
     summary: 'Show an item of a conversation.',
-    results: json(requestItemSchema),
+    errors: ['not_found'],
+    results: json(conversationItemSchema),
   },
   {
     operation: 'openAiDeleteItem',
@@ -116,6 +114,7 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     path: ITEM,
     scopes: ['admin'],
     summary: 'Refused, because the log of a conversation keeps its items.',
+    errors: ['conflict'],
     results: json(conversationObjectSchema),
   },
 ];
@@ -128,7 +127,8 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     scopes: ['read'],
     summary: "Estimate the tokens of a request, without the agent's own prompt.",
     body: inputTokensSchema,
-    results: json(z.looseObject({ object: z.string(), input_tokens: z.number() }).meta({ id: 'InputTokens' })),
+    errors: ['not_found'],
+    results: json(z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.number() }).meta({ id: 'InputTokens' })),
   },
   compactRoute('openAiCompactItems', OPENAI_BASE),
   ...responseRoutes(OPENAI_BASE, 'openAi'),
@@ -138,6 +138,7 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     path: RESPONSE,
     scopes: ['admin'],
     summary: 'Erase a response that is alone in its conversation.',
+    errors: ['not_found', 'conflict'],
     results: json(deletedSchema),
   },
   {
@@ -147,6 +148,7 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     scopes: ['read'],
     summary: 'List the messages that began a response.',
     query: pageSchema,
+    errors: ['not_found'],
     results: json(listSchema),
   },
   ...conversationRoutes,
@@ -158,7 +160,8 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     summary: 'Answer a chat that the caller keeps, whole or as a stream.',
     headers: chatHeaders,
     body: chatSchema,
-    results: { 'application/json': completionSchema, [EVENT_STREAM]: completionSchema },
+    errors: ['not_found', 'message_too_large'],
+    results: { 'application/json': completionSchema, [EVENT_STREAM]: chatEventSchema },
   },
   {
     operation: 'openAiListModels',
@@ -176,6 +179,7 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     path: `${OPENAI_BASE}/models/{model}`,
     scopes: ['read'],
     summary: 'Show an agent in the form of a model.',
+    errors: ['not_found'],
     results: json(modelSchema),
   },
 ];

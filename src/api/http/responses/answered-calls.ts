@@ -1,5 +1,6 @@
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { seqOfCallId } from '../../../domain/ids.ts';
+import type { TurnOwn } from '../../../domain/turn-own.ts';
 import type { CallAnswer, EnqueueInput, TurnView } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
@@ -134,7 +135,8 @@ interface AskedAgain {
 
 /**
  * Enqueues the turn again under its id, which changes nothing. The store then compares message, tools, instructions
- * and the form of the answer. Clients set `tool_choice` back after a call, so it may differ.
+ * and the form of the answer. Clients set `tool_choice` back after a call, so it may differ. If it named the called
+ * tool, the turn has only this tool.
  */
 async function isSameRequest(backend: Backend, { caller, view, request, items }: AskedAgain): Promise<boolean> {
   const input = readAskedInput(items);
@@ -142,10 +144,15 @@ async function isSameRequest(backend: Backend, { caller, view, request, items }:
   const { metadata } = view;
   const fields = enqueueFields(backend, { ...request, metadata });
   const choices = new Set([request.own.toolChoice, undefined, 'required', 'none'] as const);
-  for (const toolChoice of choices) {
-    const { toolChoice: _, ...turn } = { ...fields, ...caller, agent: view.agent, ...input, toolChoice };
+  const answered = items.at(-1)?.item.call_id;
+  const call = items.find(({ item }) => item.type === 'function_call' && item.call_id === answered);
+  const named = (request.own.tools ?? []).filter(({ name }) => name === call?.item.name);
+  const tries: Pick<TurnOwn, 'tools' | 'toolChoice'>[] = [...choices].map((toolChoice) => ({ toolChoice }));
+  if (named.length > 0) tries.push({ toolChoice: 'required', tools: named });
+  for (const tried of tries) {
     try {
-      await backend.client.enqueueTurn({ ...turn, ...(toolChoice && { toolChoice }) });
+      const turn = { ...fields, ...tried, ...caller, agent: view.agent, ...input };
+      await backend.client.enqueueTurn(turn);
       return true;
     } catch (error) {
       if (!isTurnfoldError(error, 'turn_conflict')) throw error;

@@ -9,7 +9,7 @@ import { HistoryNotes } from '../../../wire/histories/notes.ts';
 import type { CallAnswer, InputPart } from '../../client/index.ts';
 import { refuse } from '../openai/parameters.ts';
 import { listItems, parseCreateBody, type RequestItem, readEcho, readRequestOwn } from './request-schema.ts';
-import { type ResponseName, readCallId, readResponseId, type TurnName } from './response-names.ts';
+import { type ResponseName, readCallId, readResponseId, type TurnName, writeCallId } from './response-names.ts';
 import type { ResponseEcho } from './response-object.ts';
 
 export interface CreateRequest {
@@ -147,7 +147,10 @@ function readAnswer({ item, at }: PlacedItem): [string, CallAnswer] {
   const { type, approve = false, reason, output } = item;
   const { id, hash } = readCallId(nameAnswered(item));
   const named = hash === undefined ? {} : { hash };
-  if (type === 'function_call_output') return [id, { content: readText(output, `${at}.output`), ...named }];
+  if (type === 'function_call_output') {
+    const { text, parts } = readParts(output, `${at}.output`);
+    return [id, { content: text, ...(parts.length > 0 && { parts }), ...named }];
+  }
   return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), ...named }];
 }
 
@@ -165,8 +168,13 @@ export function readPlacedMessages(
   return reader.finish().map(({ message: { raw: _, ...message }, at }) => ({ message, at }));
 }
 
-/** Items that only this server writes: a summary in the open, and a call by a worker. */
+/**
+ * Items that only this server writes: a summary in the open, and a call by a worker. Two items name a call alike, although
+ * only a call that waits has a hash.
+ */
 function openOwnItem(item: RequestItem): unknown {
+  const { id, turn } = readCallId(item.call_id ?? '');
+  if (turn !== undefined) return { ...item, call_id: writeCallId('call', turn, { id }) };
   if (item.type === 'compaction') return { role: 'assistant', content: item['encrypted_content'] ?? '' };
   if (item.type !== 'mcp_call' || item['server_label'] !== 'turnfold') return item;
   const { server_label: _, ...call } = item;
@@ -180,15 +188,21 @@ interface UserContent {
   readonly parts: readonly InputPart[];
 }
 
-export function readUserContent(content: RequestItem['content'], at: string): UserContent {
-  if (content === undefined || content === null || typeof content === 'string') {
-    return { text: content ?? '', parts: [] };
+function readUserContent(content: RequestItem['content'], at: string): UserContent {
+  return readParts(content, `${at}.content`);
+}
+
+/** Reads a text, or a list of texts, images and files. @throws invalid_input with the path of any other part */
+function readParts(given: RequestItem['content'], at: string): UserContent {
+  if (given === undefined || given === null || typeof given === 'string') return { text: given ?? '', parts: [] };
+  const texts: string[] = [];
+  const parts: InputPart[] = [];
+  for (const [index, part] of given.entries()) {
+    const place = `${at}[${index}]`;
+    if (MEDIA.has(part.type)) parts.push(readMedia(part, place));
+    else texts.push(readText(part, place));
   }
-  const media = content.flatMap((part, index) =>
-    MEDIA.has(part.type) ? [readMedia(part, `${at}.content[${index}]`)] : [],
-  );
-  const texts = content.filter(({ type }) => !MEDIA.has(type));
-  return { text: readText(texts, at), parts: media };
+  return { text: joinPartTexts(texts), parts };
 }
 
 function readMedia(part: InputPart, at: string): InputPart {
@@ -198,12 +212,10 @@ function readMedia(part: InputPart, at: string): InputPart {
   throw refuse(`${at}.file_id`, 'unsupported_parameter', why);
 }
 
-function readText(content: RequestItem['content'], at: string): string {
-  if (content === undefined || content === null || typeof content === 'string') return content ?? '';
-  const texts = content.map((part) => {
-    const { type, text } = part as { type: string; text?: unknown };
-    if (typeof text === 'string') return text;
-    throw fieldError('invalid_input', at, `expected text, and got "${type}"`);
-  });
-  return joinPartTexts(texts);
+const TEXTS = new Set(['input_text', 'output_text', 'text', 'summary_text']);
+
+function readText({ type, text }: { readonly type: string; readonly text?: unknown }, at: string): string {
+  if (typeof text === 'string') return text;
+  if (TEXTS.has(type)) throw fieldError('invalid_input', `${at}.text`, 'expected a string');
+  throw refuse(`${at}.type`, 'unsupported_value', `expected a text, an image or a file, and got "${type}"`);
 }

@@ -63,7 +63,7 @@ export async function createTurn(
   const conversation =
     previous === undefined ? (continued ?? nameConversationOf(key)) : await continueResponse(backend, previous, key);
   const turn = { ...enqueueFields(backend, request), conversation, agent, turn: key, ...input };
-  // Refuses what the turn may not have before anything is stored.
+  // Refuses invalid fields of the turn before anything is stored.
   parseInput(enqueueSchema, turn);
   await storeAdded(backend, added, turn);
   await backend.client.enqueueTurn(turn);

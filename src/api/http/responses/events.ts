@@ -1,4 +1,4 @@
-import type { WaitingCall } from '../../../domain/turn.ts';
+import type { Waiting, WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
 import { type Mode, PartTable, type PartWriters } from '../front-end/part-table.ts';
 import { writeItemId } from './response-names.ts';
@@ -53,6 +53,10 @@ export class ResponseTable extends PartTable<ResponseEvent> {
   #status: ResponseStatus = 'in_progress';
   #view: TurnView | undefined;
   #block: ResponseBlock | undefined;
+  /** True while readers know the response as queued. */
+  #isQueued = false;
+  /** Time since which the turn waits for its caller. */
+  #since: number | undefined;
 
   constructor(facts: ResponseFacts) {
     const { answered } = facts.name;
@@ -65,7 +69,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
   }
 
   get response(): object {
-    const state = { status: this.#status, output: [...this.#output], view: this.#view };
+    const state = { status: this.#status, output: [...this.#output], view: this.#view, since: this.#since };
     return writeResponse(this.#facts, { ...state, block: this.#status === 'queued' ? this.#block : undefined });
   }
 
@@ -93,7 +97,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
     data: writeNothing,
     steering: writeNothing,
     restart: ({ step }) => this.#restart(step),
-    wait: ({ waiting }) => this.#addWait(waiting.for, waiting.calls),
+    wait: ({ waiting }) => this.#addWait(waiting),
     behind: (part) => [this.#addBlock(part)],
     // The API has no event for a compaction of the context.
     compaction: writeNothing,
@@ -132,7 +136,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
     this.#status = 'in_progress';
     this.#kept = this.#output.length;
     this.#callEvents = 0;
-    return [];
+    return this.#isQueued ? [this.#lifecycle('response.in_progress', this.#place(0, 0))] : [];
   }
 
   protected closeStep(): ResponseEvent[] {
@@ -179,8 +183,9 @@ export class ResponseTable extends PartTable<ResponseEvent> {
     return this.#addCallItem(writeMcpCall(this.#facts.name, made, { content, isError }));
   }
 
-  #addWait(kind: string, calls: readonly WaitingCall[]): ResponseEvent[] {
+  #addWait({ for: kind, calls, since }: Waiting): ResponseEvent[] {
     if (kind !== 'tools' && kind !== 'approval') return [];
+    this.#since = since;
     const events = calls.flatMap((call) => (kind === 'tools' ? this.#askResult(call) : this.#askApproval(call)));
     return [...events, ...this.#finish('completed')];
   }
@@ -245,7 +250,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
       case 'canceled':
         return [...closed, ...this.#finish('cancelled')];
       case 'waiting':
-        return [...closed, ...this.#addWait(view.waiting.for, view.waiting.calls)];
+        return [...closed, ...this.#addWait(view.waiting)];
       default:
         // Only a reader with a time limit gets a turn that has not ended.
         this.#status = view.state === 'running' ? 'in_progress' : 'queued';
@@ -262,6 +267,7 @@ export class ResponseTable extends PartTable<ResponseEvent> {
   }
 
   #lifecycle(type: string, place: number): ResponseEvent {
+    this.#isQueued = type === 'response.queued';
     return this.#write(type, place, { response: this.response });
   }
 
@@ -282,16 +288,4 @@ export class ResponseTable extends PartTable<ResponseEvent> {
     this.#last = place;
     return { type, sequence_number: place, ...fields };
   }
-}
-
-/**
- * Returns the part of an event that a reader lacks.
- * @param after number of the reader's last event, which may lie within the text of this event
- */
-export function skipRead(event: ResponseEvent, after: number): ResponseEvent | undefined {
-  const { sequence_number: place, delta } = event;
-  if (place <= after) return undefined;
-  if (typeof delta !== 'string' || event.type === 'response.function_call_arguments.delta') return event;
-  const known = after - (place - delta.length);
-  return known > 0 ? { ...event, delta: delta.slice(known) } : event;
 }

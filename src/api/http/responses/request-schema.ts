@@ -68,7 +68,6 @@ export const inputTokensSchema = z
 
 /** Values of parameters of the Responses API that turnfold need not follow. */
 const RULES = {
-  include: 'any',
   truncation: ['auto', 'disabled'],
   reasoning: [{}],
   max_tool_calls: [],
@@ -83,9 +82,10 @@ export function readRequestOwn(
   body: ContextFields & { readonly max_output_tokens?: number | null | undefined },
 ): TurnOwn {
   const { instructions, tools: given, text, tool_choice: choice, max_output_tokens: maxOutputTokens } = body;
-  const { reasoning, ...others } = body;
+  const { reasoning, include, ...others } = body;
   refuseParameters(others, new Set(Object.keys(createResponseSchema.shape)), RULES);
   refuseReasoning(reasoning);
+  refuseIncluded(include);
   const { format, verbosity = 'medium' } = text ?? {};
   if (verbosity !== 'medium' && verbosity !== null) {
     throw refuse('text.verbosity', 'unsupported_value', 'the agent has its own setting. Leave the parameter out');
@@ -98,6 +98,24 @@ export function readRequestOwn(
     maxOutputTokens: maxOutputTokens ?? undefined,
   };
   return pickOwn(own) ?? {};
+}
+
+/** Contents that a response of turnfold has anyway, or never has an item for. */
+const INCLUDABLE: ReadonlySet<unknown> = new Set([
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+  'file_search_call.results',
+  'message.input_image.image_url',
+  'reasoning.encrypted_content',
+  'web_search_call.action.sources',
+  'web_search_call.results',
+]);
+
+function refuseIncluded(include: unknown): void {
+  const asked: readonly unknown[] = Array.isArray(include) ? include : [];
+  const index = asked.findIndex((one) => !INCLUDABLE.has(one));
+  if (index === -1) return;
+  throw refuse(`include[${index}]`, 'unsupported_value', 'turnfold has no such content. Leave the value out');
 }
 
 /** A summary of the reasoning is shown anyway, so asking for one changes nothing. */

@@ -14,6 +14,8 @@ interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
+  /** Time since which the turn waits for its caller, in ms. */
+  readonly since?: number | undefined;
   /** The turn in front, if this response waits behind its open calls. */
   readonly block?: ResponseBlock | undefined;
 }
@@ -58,7 +60,7 @@ const UNUSED = {
   truncation: 'disabled',
 };
 
-export function writeResponse(facts: ResponseFacts, { status, output, view, block }: ResponseState): object {
+export function writeResponse(facts: ResponseFacts, { status, output, view, since, block }: ResponseState): object {
   const { name, agent, createdAt, background, previous, echo = {} } = facts;
   const { failure, answer, usage, settledAt, metadata } = view ?? {};
   const reason = answer?.end === 'refusal' ? 'content_filter' : 'max_output_tokens';
@@ -69,7 +71,7 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
     id: writeResponseId(name),
     object: 'response',
     created_at: Math.floor(createdAt / 1_000),
-    completed_at: status === 'completed' ? Math.floor((settledAt ?? Date.now()) / 1_000) : null,
+    completed_at: status === 'completed' ? Math.floor((settledAt ?? since ?? createdAt) / 1_000) : null,
     status,
     background,
     model: agent,
@@ -77,7 +79,8 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
     previous_response_id: previous === undefined ? null : writeResponseId(previous),
     output,
     ...(block !== undefined && { metadata: { ...metadata, ...writeBlock(name, block) } }),
-    error: failure === undefined ? null : { code: failure.code, message: failure.message },
+    // The AI SDK refuses a failed response whose error has no type.
+    error: failure === undefined ? null : { type: 'server_error', code: failure.code, message: failure.message },
     incomplete_details: status === 'incomplete' ? { reason } : null,
     usage: usage === undefined ? null : writeUsage(usage),
   };
@@ -159,7 +162,8 @@ export function writeApproval(owner: TurnName, call: WaitingCall): OutputItem[] 
   ];
 }
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+export const ITEM_STATES = ['in_progress', 'completed', 'incomplete'] as const;
+export type ItemStatus = (typeof ITEM_STATES)[number];
 
 /** Forms of text and of reasoning in the API. `place`: order of their events within a model step. */
 export const OUTPUT_FORMS = {
@@ -195,8 +199,15 @@ export const answerResponseError: AnswerError = (error, onDefect) => {
   const { problem, headers } = explainError(error, onDefect);
   const { status, code, detail: message, field: param = null } = problem;
   const body = { ...problem, error: { type: typeOf(status), code, message, param } };
-  return writeProblem(body, headers);
+  return writeProblem(body, { ...headers, ...refuseRetry(status, headers) });
 };
+
+export const NO_RETRY = { 'x-should-retry': 'false' };
+
+/** The SDK of OpenAI repeats each 409, unless this header says that a repeated request cannot succeed. */
+export function refuseRetry(status: number, headers: Readonly<Record<string, string>>): Record<string, string> {
+  return status === 409 && headers['retry-after'] === undefined ? NO_RETRY : {};
+}
 
 function typeOf(status: number): string {
   if (status === 404) return 'not_found';

@@ -3,15 +3,17 @@ import { parseInput } from '../../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../../domain/turn.ts';
 import type { StreamOptions } from '../../client/index.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
+import { readTurn } from '../front-end/reads.ts';
 import { guardApp, openApp, readBody, serverFactsOf, streamFrames } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { renameFields } from '../openai/errors.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { createTurn } from './create-turn.ts';
-import { type ResponseEvent, ResponseTable, skipRead } from './events.ts';
+import { type ResponseEvent, ResponseTable } from './events.ts';
+import { LeftRequests, printRequest } from './left-requests.ts';
 import { type ResponseName, readResponseId } from './response-names.ts';
 import { answerResponseError, type ResponseFacts } from './response-object.ts';
-import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
+import { readRepeat, responsesRoutes, retrieveSchema } from './routes.ts';
 
 /** Routes of the OpenAI Responses API, to be mounted in a server. @throws invalid_config without `authenticate` */
 export function responsesApp(options: FrontEndOptions): Hono {
@@ -26,26 +28,24 @@ export function openResponses(options: BackendOptions): Hono {
 
 /** @param base path before `/responses` */
 export function addResponses(app: Hono, options: BackendOptions, base: string): void {
+  const left = new LeftRequests();
   app.post(`${base}/responses`, async (context) => {
     const backend = await openBackend(options, context);
-    const request = readCreateRequest(await readBody(context));
-    const { readers, maxWaitMs: waitMs } = serverFactsOf(context);
-    if (request.stream || !request.background) readers.checkPlace();
-    const key = readKeyHeader(context.req.header(IDEMPOTENCY_HEADER));
-    const name = await renameFields(FIELDS, () => createTurn(backend, request, key));
-    const facts = await readFacts(backend, name, request);
-    if (request.stream) return await answerStream(context, { backend, facts, isErased: isErasedAfter(request) });
-    if (request.background) return context.json(await readResponse(backend, facts, { waitMs: 0 }));
-    const wait = (signal: AbortSignal) => readResponse(backend, facts, { waitMs, signal });
-    const response = await readers.run(context.req.raw, wait);
-    if (isErasedAfter(request)) await eraseSettled(backend, name);
-    return context.json(response);
+    const body = await readBody(context);
+    const request = readCreateRequest(body);
+    if (request.stream || !request.background) serverFactsOf(context).readers.checkPlace();
+    const { key, isRepeated } = readRepeat((name) => context.req.header(name));
+    const print = key === undefined ? printRequest(context, body) : undefined;
+    const known = isRepeated && print !== undefined ? await findLeft(backend, left.take(print)) : undefined;
+    const name = known ?? (await renameFields(FIELDS, () => createTurn(backend, request, key)));
+    return await left.keep(print, name, context, () => answerCreated(context, { backend, request, name }));
   });
 
   app.get(`${base}/responses/:id`, async (context) => {
     const backend = await openBackend(options, context);
     const { stream, starting_after: after } = parseInput(retrieveSchema, context.req.query());
-    const facts = await readFacts(backend, readResponseId(context.req.param('id')));
+    const name = readResponseId(context.req.param('id'));
+    const facts = await renameFields(OF_RESPONSE, () => readFacts(backend, name));
     if (stream) return await answerStream(context, { backend, facts, after });
     return context.json(await readResponse(backend, facts, { waitMs: 0 }));
   });
@@ -53,7 +53,7 @@ export function addResponses(app: Hono, options: BackendOptions, base: string): 
   app.post(`${base}/responses/:id/cancel`, async (context) => {
     const backend = await openBackend(options, context);
     const name = readResponseId(context.req.param('id'));
-    await backend.client.cancel(backend.nameOf(name.conversation), name.turn);
+    await renameFields(OF_RESPONSE, () => backend.client.cancel(backend.nameOf(name.conversation), name.turn));
     return context.json(await readResponse(backend, await readFacts(backend, name), { waitMs: 0 }));
   });
 }
@@ -64,18 +64,52 @@ const FIELDS = [
   [/^answer/, 'text.format'],
   [/^toolChoice/, 'tool_choice'],
   [/^maxOutputTokens/, 'max_output_tokens'],
-  [/^(?:agent|turn)$/, 'model'],
+  [/^agent$/, 'model'],
+  [/^turn$/, IDEMPOTENCY_HEADER],
 ] as const;
+
+/** Names of a turn that routes of one response take from its id. */
+export const OF_RESPONSE = [[/^(?:turn|conversation)$/, 'response_id']] as const;
+
+/** The conversation may have been erased since. */
+async function findLeft(backend: Backend, name: ResponseName | undefined): Promise<ResponseName | undefined> {
+  const view = name && (await readTurn(backend, name.conversation, name.turn));
+  return view && name;
+}
+
+interface CreatedResponse {
+  readonly backend: Backend;
+  readonly request: CreateRequest;
+  readonly name: ResponseName;
+}
+
+async function answerCreated(context: Context, { backend, request, name }: CreatedResponse): Promise<Response> {
+  const { readers, maxWaitMs: waitMs } = serverFactsOf(context);
+  const facts = await readFacts(backend, name, request);
+  const isErased = isErasedAfter(request);
+  if (request.stream) return await answerStream(context, { backend, facts, isErased });
+  if (request.background) return context.json(await readResponse(backend, facts, { waitMs: 0 }));
+  const { raw } = context.req;
+  const response = await readers.run(raw, (signal) => readResponse(backend, facts, { waitMs, signal }));
+  if (isErased) await eraseUnstored(backend, name, raw.signal.aborted);
+  return context.json(response);
+}
 
 /** With `store: false`, nothing is left of a conversation that only this request knows. */
 function isErasedAfter({ isStored, previous, conversation }: CreateRequest): boolean {
   return !isStored && previous === undefined && conversation === undefined;
 }
 
-/** A turn that waits for its caller is kept, because the next request answers its calls. */
-async function eraseSettled({ client, nameOf }: Backend, { conversation, turn }: ResponseName): Promise<void> {
-  const { state } = await client.result(nameOf(conversation), turn);
-  if (isSettled(state)) await client.erase(nameOf(conversation));
+/**
+ * Erases what a request did not want to be stored. A turn that waits for its caller is kept, because the next request
+ * answers its calls.
+ * @param hasLeft true: the client left before the answer, which therefore reaches no reader
+ */
+async function eraseUnstored({ client, nameOf }: Backend, name: ResponseName, hasLeft: boolean): Promise<void> {
+  const conversation = nameOf(name.conversation);
+  if (hasLeft) await client.cancel(conversation, name.turn);
+  const { state } = await client.result(conversation, name.turn);
+  if (isSettled(state)) await client.erase(conversation);
 }
 
 async function readFacts(backend: Backend, name: ResponseName, request?: CreateRequest): Promise<ResponseFacts> {
@@ -101,18 +135,29 @@ async function answerStream(
   { backend, facts, after = -1, isErased = false }: StreamedResponse,
 ): Promise<Response> {
   const table = new ResponseTable(facts);
-  return await streamFrames(context, (left) => streamResponse({ backend, facts, table, after, left, isErased }), {
+  const frames = (left: AbortSignal) => streamResponse({ backend, facts, table, after, left });
+  const { closing } = serverFactsOf(context).readers;
+  return await streamFrames(context, isErased ? (left) => eraseBehind(frames(left)) : frames, {
     writeFailure: (failure) => writeEvents([table.fail(failure, after)], -1),
   });
+
+  async function* eraseBehind(events: AsyncGenerator<string>): AsyncGenerator<string> {
+    try {
+      yield* events;
+    } finally {
+      // A client of a server that stops may read the rest of its stream elsewhere.
+      if (table.isDone || !closing.aborted) await eraseUnstored(backend, facts.name, !table.isDone);
+    }
+  }
 }
 
-interface OpenResponse extends Required<StreamedResponse> {
+interface OpenResponse extends Required<Omit<StreamedResponse, 'isErased'>> {
   readonly after: number;
   readonly table: ResponseTable;
   readonly left: AbortSignal;
 }
 
-async function* streamResponse({ backend, facts, table, after, left, isErased }: OpenResponse): AsyncGenerator<string> {
+async function* streamResponse({ backend, facts, table, after, left }: OpenResponse): AsyncGenerator<string> {
   const { client, nameOf } = backend;
   const { conversation, turn } = facts.name;
   const view = await client.result(nameOf(conversation), turn);
@@ -125,7 +170,6 @@ async function* streamResponse({ backend, facts, table, after, left, isErased }:
     yield writeEvents(table.add(part), known);
     if (table.isDone) break;
   }
-  if (isErased && table.isDone) await eraseSettled(backend, facts.name);
 }
 
 function writeEvents(events: readonly ResponseEvent[], after: number): string {
@@ -133,6 +177,18 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
     .flatMap((event) => skipRead(event, after) ?? [])
     .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
     .join('');
+}
+
+/**
+ * Returns the part of an event that a reader lacks.
+ * @param after number of the reader's last event, which may lie within the text of this event
+ */
+export function skipRead(event: ResponseEvent, after: number): ResponseEvent | undefined {
+  const { sequence_number: place, delta } = event;
+  if (place <= after) return undefined;
+  if (typeof delta !== 'string' || event.type === 'response.function_call_arguments.delta') return event;
+  const known = after - (place - delta.length);
+  return known > 0 ? { ...event, delta: delta.slice(known) } : event;
 }
 
 /** Waits until the turn has settled, or waits for the caller, or the server stops. */

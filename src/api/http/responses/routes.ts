@@ -4,8 +4,9 @@ import { parseInput } from '../../../domain/parse.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
+import { responseEventSchema, responseSchema } from './event-schema.ts';
+import { RETRY_HEADER, retryHeaders } from './left-requests.ts';
 import { createResponseSchema } from './request-schema.ts';
-import { RESPONSE_STATES } from './response-object.ts';
 
 export const retrieveSchema = z.object({
   stream: z.stringbool().default(false),
@@ -17,30 +18,12 @@ export const retrieveSchema = z.object({
     .describe('Sequence number of the last event that the reader has.'),
 });
 
-const headers = z.object({
-  [IDEMPOTENCY_HEADER]: idSchema.max(100).optional().describe('Key by which a repeated request finds its response.'),
+export const repeatHeaders = z.object({
+  ...retryHeaders,
+  [IDEMPOTENCY_HEADER]: idSchema.max(100).optional().describe('Key by which a repeated request has no second effect.'),
 });
 
-const responseSchema = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('response'),
-    created_at: z.number(),
-    status: z.enum(RESPONSE_STATES),
-    model: idSchema,
-    conversation: z.looseObject({ id: idSchema }),
-    previous_response_id: z.string().nullable(),
-    output: z.array(z.looseObject({ id: z.string(), type: z.string() })),
-    error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }).nullable(),
-  })
-  .meta({ id: 'Response', description: 'A response in the form of Open Responses.' });
-
-const eventSchema = z
-  .looseObject({ type: z.string(), sequence_number: z.number() })
-  .meta({ id: 'ResponseEvent', description: 'An event of Open Responses.' });
-
-const results = { 'application/json': responseSchema, [EVENT_STREAM]: eventSchema };
+const results = { 'application/json': responseSchema, [EVENT_STREAM]: responseEventSchema };
 
 export const responsesRoutes: readonly ProtocolRoute[] = responseRoutes('/v1', '');
 
@@ -59,8 +42,9 @@ export function responseRoutes(base: `/${string}`, prefix: string): ProtocolRout
       path: `${base}/responses`,
       scopes: ['read', 'enqueue', 'answer'],
       summary: 'Create a response by Open Responses, or answer calls of one.',
-      headers,
+      headers: repeatHeaders,
       body: createResponseSchema,
+      errors: ['not_found', 'conflict', 'agent_conflict', 'turn_conflict', 'conversation_busy', 'mailbox_full', 'message_too_large', 'version_gone', 'conversation_forking', 'fork_abandoned'],
       results,
     },
     {
@@ -70,6 +54,7 @@ export function responseRoutes(base: `/${string}`, prefix: string): ProtocolRout
       scopes: ['read'],
       summary: 'Show a response, or stream it from its start or from an event.',
       query: retrieveSchema,
+      errors: ['not_found'],
       results,
     },
     {
@@ -78,11 +63,20 @@ export function responseRoutes(base: `/${string}`, prefix: string): ProtocolRout
       path: `${response}/cancel`,
       scopes: ['read', 'enqueue'],
       summary: 'Cancel a response.',
+      errors: ['not_found'],
       results: { 'application/json': responseSchema },
     },
   ];
 }
 
-export function readKeyHeader(key: string | undefined): string | undefined {
-  return parseInput(headers, { [IDEMPOTENCY_HEADER]: key })[IDEMPOTENCY_HEADER];
+/** How a client names a request that it repeats: by a key, or only as a repeated one. */
+export interface Repeat {
+  readonly key: string | undefined;
+  readonly isRepeated: boolean;
+}
+
+export function readRepeat(header: (name: string) => string | undefined): Repeat {
+  const given = { [IDEMPOTENCY_HEADER]: header(IDEMPOTENCY_HEADER), [RETRY_HEADER]: header(RETRY_HEADER) };
+  const { [IDEMPOTENCY_HEADER]: key, [RETRY_HEADER]: retries = 0 } = parseInput(repeatHeaders, given);
+  return { key, isRepeated: retries > 0 };
 }
