@@ -53,6 +53,7 @@ export interface Webhooks {
 
 /** Outcome of a test event. */
 export interface WebhookTest {
+  /** Id of the webhook. */
   readonly webhook: string;
   /** `delivered`: a status from 200 to 299. `not_sent`: no worker has sent the event in time. */
   readonly status: 'delivered' | 'failed' | 'not_sent';
