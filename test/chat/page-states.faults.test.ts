@@ -93,4 +93,34 @@ describe.skipIf(missing.length > 0)('states', () => {
     await page.locator('.mark', { hasText: 'stopped' }).waitFor();
     expect(await page.locator('.assistant .text').allTextContents()).toEqual(['One ']);
   });
+
+  test(`a composer that grows hides no text of the last answer ${note}`, async () => {
+    const { page, url } = await openPage(createFrontEndAgent(), { viewport: { width: 600, height: 500 } });
+    await page.goto(`${url}/#grows`);
+    const lines = Array.from({ length: 30 }, (_, nth) => `line ${nth}`).join('\n');
+    await say(page, `tell ${lines}`);
+    await page.locator('.messages[data-status=ready] .assistant .text').waitFor();
+    await page.locator('form textarea').fill(lines);
+    const hidden = `(() => {
+      const last = [...document.querySelectorAll('.messages > li')].at(-1).getBoundingClientRect();
+      return last.bottom - document.querySelector('footer').getBoundingClientRect().top;
+    })()`;
+    await expect.poll(() => page.evaluate<number>(hidden)).toBeLessThanOrEqual(0);
+  });
+
+  test(`a text that is being written survives a reload, and a refused one goes back into the composer ${note}`, async () => {
+    const { page, url } = await openPage(createFrontEndAgent());
+    await page.goto(`${url}/#draft`);
+    const field = page.locator('form textarea');
+    await field.fill('half a sentence');
+    await page.reload();
+    await expect.poll(() => field.inputValue()).toBe('half a sentence');
+    await field.fill('call book');
+    await field.press('Enter');
+    await page.getByRole('button', { name: 'Allow' }).waitFor();
+    await say(page, 'too early');
+    await page.locator('.queue .refused').getByRole('button', { name: 'Edit' }).click();
+    await expect.poll(() => field.inputValue()).toBe('too early');
+    expect(await page.locator('.queue li').count()).toBe(0);
+  });
 });
