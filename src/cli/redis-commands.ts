@@ -70,11 +70,7 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
     .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
     .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', readCount)
-    .option(
-      '--file <path>',
-      'picture, PDF or text file for the model, as often as needed (- is standard input)',
-      addPath,
-    )
+    .option('--file <path>', 'picture, PDF or text file, as often as needed (- is standard input)', addPath)
     .option('--tools <file>', 'JSON file with a list of tools that you answer: [{name, description, parameters}]')
     .option('--instructions <text>', 'further instructions for this turn')
     .option('--answer <file>', 'JSON file with the JSON Schema of the answer')

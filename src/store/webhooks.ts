@@ -52,6 +52,29 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
     recordLoss: async (id: string): Promise<void> => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
+    ...openWebhookTests(redis, keyspace),
+    holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
+      (await hold(owner, leaseMs)) !== undefined,
+    claimDeliveries: bind(claimDeliveriesScript),
+    advanceDelivery: bind(advanceDeliveryScript),
+    postponeDelivery: bind(postponeDeliveryScript),
+  };
+}
+
+/** Id of a webhook, until a worker takes the test. No id begins with this mark. */
+const TAKEN = '=';
+/** Callers wait for less time than this. */
+const TEST_TTL_MS = 60_000;
+
+async function writeTest(redis: Redis, keyspace: Keyspace, fields: readonly string[]): Promise<void> {
+  const key = keyspace.webhookTests();
+  await callStore(() => redis.hset(key, ...fields));
+  await callStore(() => redis.pexpire(key, TEST_TTL_MS));
+}
+
+/** Tests of webhooks: a caller asks, and the process that delivers webhooks answers. */
+function openWebhookTests(redis: Redis, keyspace: Keyspace) {
+  return {
     /** Asks the workers to send a test event. `test` is a new id. */
     askTest: async (test: string, webhook: string): Promise<void> => {
       await writeTest(redis, keyspace, [test, webhook]);
@@ -80,23 +103,7 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
       await callStore(() => redis.hdel(key, test));
       return readRecordJson({ key, field: test }, value.slice(TAKEN.length), testOutcomeSchema);
     },
-    holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
-      (await hold(owner, leaseMs)) !== undefined,
-    claimDeliveries: bind(claimDeliveriesScript),
-    advanceDelivery: bind(advanceDeliveryScript),
-    postponeDelivery: bind(postponeDeliveryScript),
   };
-}
-
-/** Id of a webhook, until a worker takes the test. No id begins with this mark. */
-const TAKEN = '=';
-/** Callers wait for less time than this. */
-const TEST_TTL_MS = 60_000;
-
-async function writeTest(redis: Redis, keyspace: Keyspace, fields: readonly string[]): Promise<void> {
-  const key = keyspace.webhookTests();
-  await callStore(() => redis.hset(key, ...fields));
-  await callStore(() => redis.pexpire(key, TEST_TTL_MS));
 }
 
 export interface WebhookTestRequest {

@@ -48,7 +48,7 @@ test('turnfold token prints the token alone, and rotate-token-secret ends it', a
   const token = created.stdout.trim();
   expect(token).toMatch(/^tfc_[\w-]+\.[\w-]{43}$/);
   expect(created.stderr).toMatch(/^token of t1: read, answer, expires 20/);
-  const { authenticate } = own.client.keys;
+  const authenticate = (given: string) => own.client.keys.authenticate(given);
   expect(await authenticate(token)).toMatchObject({ conversation: 't1', owner: 'ann', scopes: ['read', 'answer'] });
   const [other] = readJsonLines((await turnfold('token', 't1', '--tenant', 'shop', '--json')).stdout);
   expect(other).toMatchObject({ tenant: 'shop', conversation: 't1', scopes: ['read', 'enqueue', 'answer'] });

@@ -25,11 +25,11 @@ test('turnfold webhooks add prints the secret once, and workers that allow priva
   expect(added).toMatchObject({ code: 0 });
   const secret = added.stdout.trim();
   expect(secret).toMatch(/^whsec_/);
-  const [{ id: webhook = '' } = {}] = await client.webhooks.list({ tenant: 'shop' });
+  const [{ id: webhook } = { id: '' }] = await client.webhooks.list({ tenant: 'shop' });
   const tested = await run('webhooks', 'test', webhook);
   expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/ {2}delivered in \d+ ms\n$/) as string });
-  const [{ body = '', headers = {} } = {}] = received.splice(0);
-  expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual({
+  const [sent] = received.splice(0);
+  expect(new Webhook(secret).verify(sent?.body ?? '', sent?.headers as Record<string, string>)).toEqual({
     type: 'webhook.test',
     timestamp: expect.stringMatching(/^20/) as string,
     data: { tenant: 'shop', webhook },

@@ -61,7 +61,7 @@ test('a worker sends the test event that an admin asks for over HTTP, and the an
     status: 'delivered',
     durationMs: expect.any(Number) as number,
   });
-  const [{ body = '', headers = {} } = {}] = received;
+  const [{ body, headers } = { body: '', headers: {} }] = received;
   expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({ type: 'webhook.test' });
   expect(await webhooks.list()).toEqual([webhook]);
 });

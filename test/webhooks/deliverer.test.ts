@@ -160,17 +160,17 @@ describe('delivery of webhooks', () => {
     const health = await tenant.health();
     expect(health).toMatchObject({ lastFailure: 'status 410' });
     received.splice(0);
-    for (const [test, answered, outcome] of [
+    for (const [id, answered, outcome] of [
       ['one', 204, { status: 'delivered' }],
       ['two', 500, { status: 'failed', why: 'status 500' }],
     ] as const) {
       status = answered;
-      await store.askTest(test, webhook.id);
-      expect(await store.readTest(test), 'before a worker has sent it').toBeUndefined();
+      await store.askTest(id, webhook.id);
+      expect(await store.readTest(id), 'before a worker has sent it').toBeUndefined();
       const deliverers = [openDeliverer(), openDeliverer()];
       for (const { deliver } of deliverers) await deliver();
-      expect(await store.readTest(test)).toEqual({ ...outcome, durationMs: expect.any(Number) as number });
-      expect(await store.readTest(test), 'the outcome is read once').toBeUndefined();
+      expect(await store.readTest(id)).toEqual({ ...outcome, durationMs: expect.any(Number) as number });
+      expect(await store.readTest(id), 'the outcome is read once').toBeUndefined();
     }
     expect(received.map(({ headers }) => headers['webhook-id'])).toEqual(['test_one', 'test_two']);
     expect(await tenant.health()).toEqual(health);

@@ -152,7 +152,7 @@ async function checkCreated(guard: ConversationGuard, caller: Caller, input: Enq
   return ownedByCaller(caller, input);
 }
 
-function ownedByCaller<Input extends Pick<EnqueueInput, 'owner'>>({ owner }: Caller, input: Input): Input {
+function ownedByCaller<Given extends Pick<EnqueueInput, 'owner'>>({ owner }: Caller, input: Given): Given {
   if (owner === undefined) return input;
   if (input.owner === undefined || input.owner === owner) return { ...input, owner };
   throw fieldError('access_denied', 'owner', 'the caller may create conversations only for itself');
