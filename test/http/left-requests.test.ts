@@ -86,7 +86,10 @@ test.for(['in a new conversation', 'in a conversation', 'in a new conversation t
     expect(text).toBe('One two.');
     const asked = await listTurns();
     expect(asked.filter((one) => one === input)).toEqual(isStored ? [input] : []);
-    if (!isStored) await expect(fixture.client.describe(id.slice(5).split('~')[0] ?? '')).rejects.toThrow();
+    if (!isStored)
+      await expect(fixture.client.describe(id.slice(5).split('~')[0] ?? '')).rejects.toMatchObject({
+        code: 'not_found',
+      });
   },
 );
 

@@ -33,10 +33,10 @@ test('the AI SDK runs tools in two steps, and goes on from them', async () => {
     weather_of: aiTool({ inputSchema: z.object({ city: z.string() }), execute: async () => '21 degrees' }),
   };
   const first = await generateText({ model, prompt: 'use weather_of', tools, stopWhen: stepCountIs(3) });
-  const messages = [user('use weather_of'), ...first.response.messages, user('use weather_of')];
+  const messages = [user('use weather_of'), ...first.responseMessages, user('use weather_of')];
   const second = await generateText({ model, messages, tools, stopWhen: stepCountIs(3) });
   expect(second.text).toBe('Results: 21 degrees');
-  const third = await generateText({ model, messages: [...messages, ...second.response.messages, user('history')] });
+  const third = await generateText({ model, messages: [...messages, ...second.responseMessages, user('history')] });
   expect(third.text).toContain('tool: 21 degrees');
   expect(third.text.match(/tool: 21 degrees/g)?.length).toBe(2);
 });
@@ -92,7 +92,7 @@ test('an output may have pictures, which reach the model', async () => {
   const item = { type: 'function_call_output', call_id: call?.call_id ?? '', output: [...output] } as const;
   const answered = await openai.responses.create({
     model: 'support',
-    input: [item],
+    input: [item as ResponseInputItem],
     previous_response_id: asked.id,
     tools,
   });

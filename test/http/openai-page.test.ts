@@ -42,8 +42,13 @@ test('the program with the SDK of OpenAI continues its first response', async ()
   expect(await run(sdk)).toEqual(['answer 1', 'answer 2']);
 });
 
+test('the program that sends a key with its requests gets one response', async () => {
+  const [, keyed = ''] = blocksOf('js');
+  expect(await run(keyed)).toEqual(['true']);
+});
+
 test('the program with the Agents SDK runs its own tool', async () => {
-  const [, agents = ''] = blocksOf('js');
+  const [, , agents = ''] = blocksOf('js');
   expect(await run(agents)).toEqual(['It is so. Bern: 21 degrees']);
 });
 

@@ -96,7 +96,14 @@ const conversationRoutes: readonly ProtocolRoute[] = [
     summary: 'Append items to a conversation without a response.',
     headers: repeatHeaders,
     body: createItemsSchema,
-    errors: ['not_found', 'conversation_busy', 'message_too_large', 'conversation_forking', 'fork_abandoned'],
+    errors: [
+      'not_found',
+      'operation_conflict',
+      'conversation_busy',
+      'message_too_large',
+      'conversation_forking',
+      'fork_abandoned',
+    ],
     results: json(listSchema),
   },
   {

@@ -1,3 +1,4 @@
+import type { OutputPart } from '../../../domain/agent.ts';
 import { fieldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
@@ -185,7 +186,7 @@ const MEDIA = new Set(['input_image', 'input_file', 'image_url', 'file']);
 
 interface UserContent {
   readonly text: string;
-  readonly parts: readonly InputPart[];
+  readonly parts: readonly OutputPart[];
 }
 
 function readUserContent(content: RequestItem['content'], at: string): UserContent {
@@ -196,7 +197,7 @@ function readUserContent(content: RequestItem['content'], at: string): UserConte
 function readParts(given: RequestItem['content'], at: string): UserContent {
   if (given === undefined || given === null || typeof given === 'string') return { text: given ?? '', parts: [] };
   const texts: string[] = [];
-  const parts: InputPart[] = [];
+  const parts: OutputPart[] = [];
   for (const [index, part] of given.entries()) {
     const place = `${at}[${index}]`;
     if (MEDIA.has(part.type)) parts.push(readMedia(part, place));
@@ -205,8 +206,8 @@ function readParts(given: RequestItem['content'], at: string): UserContent {
   return { text: joinPartTexts(texts), parts };
 }
 
-function readMedia(part: InputPart, at: string): InputPart {
-  const { file_id: id, file } = part as { readonly file_id?: unknown; readonly file?: unknown };
+function readMedia(part: OutputPart, at: string): OutputPart {
+  const { file_id: id, file } = part;
   if (typeof id !== 'string' && !(isMapping(file) && typeof file['file_id'] === 'string')) return part;
   const why = 'turnfold stores no files. Send the content as `file_data`, or an address';
   throw refuse(`${at}.file_id`, 'unsupported_parameter', why);

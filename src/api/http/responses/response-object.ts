@@ -138,7 +138,9 @@ export function writeMcpCall(
   };
 }
 
-export function writeCall(owner: TurnName, call: WaitingCall): OutputItem & Pick<WaitingCall, 'name' | 'arguments'> {
+type NamedCall = Pick<WaitingCall, 'id' | 'name' | 'arguments' | 'hash'>;
+
+export function writeCall(owner: TurnName, call: NamedCall): OutputItem & Pick<NamedCall, 'name' | 'arguments'> {
   const { id, name, arguments: written } = call;
   return {
     id: writeItemId('fc', owner, id),
