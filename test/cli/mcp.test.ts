@@ -70,6 +70,7 @@ async function call(client: Client, name: string, input: Record<string, unknown>
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }
 
+const POLL = { timeout: 60_000 };
 const WITH_AGENT = ['--agents', agent.name];
 
 describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (era) => {
@@ -89,13 +90,15 @@ describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
     expect(await call(client, 'list_conversations', { idContains: conversation })).toContain(agent.name);
     const found = JSON.parse(await call(client, 'search_log', { conversation, text: 'FALCON noon' })) as {
-      matches: { seq: number; state: string }[];
+      matches: { seq: number; state: string; by?: number }[];
     };
     expect(found.matches).toMatchObject([{ seq: 2, text: expect.stringContaining('falcon flies') as string }]);
     expect(found.matches[0]?.state).not.toBe('live');
+    // The summary of these messages still says the words.
+    expect(found).toMatchObject({ searched: 32, hasMore: false, modelReads: [{ from: 1, to: 29 }] });
     const versions = JSON.parse(await call(client, 'versions', { conversation })) as { version: number }[];
     const version = versions.at(-1)?.version ?? 0;
-    expect(version).toBeGreaterThan(0);
+    expect(found.matches[0]?.by).toBe(version);
     for (const [name, input] of Object.entries({
       describe: {},
       breakdown: {},
@@ -106,10 +109,17 @@ describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (
       report: { version, find: 'falcon' },
       plan: {},
       turn_steps: { turn: 't1' },
+      show_turn: { turn: 't1' },
+      list_open_turns: {},
     })) {
       expect(await call(client, name, { conversation, ...input }), name).toMatch(/^[[{]/);
     }
     expect(await call(client, 'read_log', { conversation, from: 2, to: 2 })).toContain('the falcon flies at noon');
+    for (const name of ['list_agents', 'list_failed_turns', 'list_waiting_turns']) {
+      expect(await call(client, name, {}), name).toMatch(/^[[{]/);
+    }
+    const { messages } = await client.getPrompt({ name: 'why_forgotten', arguments: { conversation, text: 'falcon' } });
+    expect(messages).toMatchObject([{ content: { text: expect.stringContaining('search_log') as string } }]);
     const missing = await client.callTool({ name: 'describe', arguments: { conversation: 'nowhere' } });
     expect(missing).toMatchObject({
       isError: true,
@@ -130,6 +140,125 @@ describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (
     expect(questions).toEqual(['May the agent run guarded({})?', 'May the agent run guarded({})?']);
   });
 
+  test('a person decides on an approval that `result` finds, and the coding agent cannot approve it itself', async () => {
+    const client = await connect(era, { args: WITH_AGENT, capabilities: { elicitation: { form: {} } } });
+    const conversation = `decided-${era}`;
+    await own.client.enqueueTurn({ conversation, agent: agent.name, turn: 't1', input: 'guarded' });
+    await expect.poll(async () => (await own.client.result(conversation, 't1')).state, POLL).toBe('waiting');
+    const actions = ['cancel', 'accept'] as const;
+    let asked = 0;
+    client.setRequestHandler('elicitation/create', () => {
+      const action = actions[asked] ?? 'cancel';
+      asked += 1;
+      return { action, ...(action === 'accept' && { content: { approve: true } }) };
+    });
+    const turn = { conversation, turn: 't1' };
+    const approved = await client.callTool({ name: 'answer', arguments: { ...turn, call: 'c2_0', approve: true } });
+    expect(approved).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('a person') as string }],
+    });
+    expect(await call(client, 'result', turn), 'closed').toContain('waits for approval');
+    expect(await call(client, 'result', turn)).toBe('heard: it ran');
+    expect(asked).toBe(2);
+  });
+
+  test('a client answers and cancels only turns of the listed agents', async () => {
+    const client = await connect(era, { args: ['--agents', 'other'] });
+    const conversation = `foreign-${era}`;
+    await own.client.enqueueTurn({ conversation, agent: agent.name, turn: 't1', input: 'guarded' });
+    const turn = { conversation, turn: 't1' };
+    for (const [name, input] of [
+      ['answer', { ...turn, call: 'c2_0', approve: true }],
+      ['cancel', turn],
+      ['result', turn],
+    ] as const) {
+      expect(await call(client, name, input), name).toContain('access_denied: turn: the turn belongs to the agent');
+    }
+    expect(await call(client, 'show_turn', turn)).toContain('shop.support');
+    await own.client.cancel(conversation, 't1');
+  });
+
+  test('wrong arguments are errors that name the field, and begin no turn', async () => {
+    const client = await connect(era, { args: WITH_AGENT });
+    const conversation = `wrong-${era}`;
+    const turn = { conversation, turn: 't1', call: 'c2_0' };
+    for (const [name, input, field] of [
+      ['list_conversations', { agnet: 'a' }, 'agnet'],
+      ['read_log', { conversation, from: 3, to: 2 }, 'to'],
+      ['search_log', { conversation, text: '' }, 'text'],
+      [ASK, { message: 'hello', conversation: 'a/b' }, 'conversation'],
+      [ASK, { message: 'hello', wait: 3 }, 'wait'],
+      ['answer', turn, 'approve'],
+      ['nothing', {}, 'nothing'],
+    ] as const) {
+      const answered = await client.callTool({ name, arguments: input }).catch((error: Error) => error);
+      const isRefused = answered instanceof Error || answered.isError === true;
+      expect([name, isRefused]).toEqual([name, true]);
+      expect(answered instanceof Error ? answered.message : JSON.stringify(answered)).toContain(field);
+    }
+    for (const input of [
+      { approve: true, content: 'both' },
+      { approve: true, isError: true },
+      { content: 'a', why: 'b' },
+    ]) {
+      await own.client.enqueueTurn({ conversation, agent: agent.name, turn: 't1', input: 'elsewhere' });
+      expect(await call(client, 'answer', { ...turn, ...input })).toContain('invalid_input');
+    }
+    await own.client.cancel(conversation, 't1');
+  });
+
+  test('a call with the idempotency key of turnfold begins one turn, however often it is sent', async () => {
+    const client = await connect(era, { args: WITH_AGENT });
+    const key = { ['turnfold/idempotencyKey']: `caller-${era}/t1/c2_0` };
+    const send = async (message: string) => {
+      const { content } = await client.callTool({ name: ASK, arguments: { message }, ['_meta']: key });
+      return content;
+    };
+    const answers = [await send('once'), await send('once')];
+    expect(answers).toMatchObject([[{ text: 'you said once' }], [{ text: 'you said once' }]]);
+    expect(await send('another message')).toMatchObject([{ text: expect.stringContaining('conflict') as string }]);
+  });
+
+  test('a long message is read in pages, and a result is JSON whatever its size', async () => {
+    const conversation = `long-${era}`;
+    const text = `start ${'"quoted" '.repeat(20_000)}end`;
+    const messages = Array.from({ length: 40 }, (_, at) => ({
+      role: at % 2 === 0 ? 'user' : 'assistant',
+      content: text,
+    }));
+    await own.client.append({ conversation, agent: agent.name, messages: messages.slice(0, 2) });
+    await own.client.append({ conversation, agent: agent.name, messages: messages.slice(2) });
+    const client = await connect(era);
+    const read = async (name: string, input: object): Promise<Record<string, unknown>> => {
+      const json = await call(client, name, { conversation, ...input });
+      expect(json.length).toBeLessThanOrEqual(60_000);
+      return JSON.parse(json) as Record<string, unknown>;
+    };
+    let whole = '';
+    for (let offset: unknown = 0; offset !== undefined; ) {
+      const page = await read('read_message', { seq: 1, offset });
+      whole += String(page['text']);
+      offset = page['next'];
+    }
+    expect(whole).toBe(text);
+    const seqs: unknown[] = [];
+    for (let from: unknown = 1; from !== undefined; ) {
+      const page = await read('read_log', { from, to: 40 });
+      seqs.push(...(page['messages'] as { seq: number }[]).map(({ seq }) => seq));
+      from = page['next'];
+    }
+    expect(seqs).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
+    const shown: unknown[] = [];
+    for (let after: unknown = 0; after !== undefined; ) {
+      const page = await read('show_version', { after });
+      shown.push(...(page['messages'] as { from: number }[]).map(({ from }) => from));
+      after = page['next'];
+    }
+    expect(shown).toEqual([...new Set(shown)]);
+    expect(shown.at(-1)).toBe(40);
+  });
+
   test('a client that cannot ask reads which call waits, answers it, and reads the result of the turn', async () => {
     const client = await connect(era, { args: WITH_AGENT });
     const conversation = `unasked-${era}`;
@@ -148,13 +277,25 @@ describe.for(ERAS)('turnfold mcp over standard input and output, protocol %s', (
     heard = Promise.withResolvers();
     const client = await connect(era, { args: WITH_AGENT });
     const messages: (string | undefined)[] = [];
-    const onprogress = ({ message }: { message?: string | undefined }): void => {
+    const done: number[] = [];
+    const onprogress = ({ message, progress }: { message?: string | undefined; progress: number }): void => {
       messages.push(message);
+      done.push(progress);
       if (message === '1 of 2 half') heard.resolve();
     };
     const { content } = await client.callTool({ name: ASK, arguments: { message: 'slow' } }, { onprogress });
     expect(content).toMatchObject([{ text: 'heard: slowly' }]);
     expect(messages).toEqual(['calls slow', '1 of 2 half']);
+    expect(done).toEqual([1, 2]);
+  });
+
+  test('progress goes on behind a question to a person, without repetitions', async () => {
+    const client = await connect(era, { args: WITH_AGENT, capabilities: { elicitation: {} } });
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { approve: true } }));
+    const heardOf: unknown[] = [];
+    const onprogress = ({ message }: { message?: string | undefined }): void => void heardOf.push(message);
+    await client.callTool({ name: ASK, arguments: { message: 'guarded' } }, { onprogress });
+    expect(heardOf.filter((message) => message === 'calls guarded')).toHaveLength(1);
   });
 });
 
@@ -237,11 +378,13 @@ describe('MCP over HTTP', () => {
     expect(created).toMatchObject({ resultType: 'task', status: expect.stringMatching(/working|input/) as string });
     const { taskId } = created;
     await expect.poll(async () => (await get(taskId))['status'], { timeout: 60_000 }).toBe('input_required');
-    expect(await get(taskId)).toMatchObject({
-      resultType: 'complete',
-      inputRequests: { c2_0: { method: 'elicitation/create' } },
-    });
-    const inputResponses = { c2_0: { action: 'accept', content: { approve: true } } };
+    const asked = await get(taskId);
+    const [question = '', ...others] = Object.keys(asked['inputRequests'] as object);
+    expect([asked['resultType'], question, others]).toEqual(['complete', expect.stringMatching(/^c2_0\.\w+$/), []]);
+    const inputResponses = { [question]: { action: 'accept', content: { approve: true } } };
+    const foreign = { [`${question}0`]: inputResponses[question] };
+    expect(await send('tasks/update', { taskId, inputResponses: foreign }), 'of another call').toMatchObject({});
+    expect((await get(taskId))['status']).toBe('input_required');
     expect(await send('tasks/update', { taskId, inputResponses })).toMatchObject({ resultType: 'complete' });
     await expect.poll(async () => (await get(taskId))['status'], { timeout: 60_000 }).toBe('completed');
     expect(await get(taskId)).toMatchObject({ result: { content: [{ text: 'heard: it ran' }] } });

@@ -1,12 +1,34 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { type Model, ModelError } from '../../src/domain/model.ts';
+import { PIXEL, SHORT_PDF } from '../fakes/contents.ts';
 import type { Dialect } from '../provider/dialect.ts';
 import { ERROR_NAMES, type ErrorName, type Fault } from '../provider/fault.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import { ask, type ConnectOptions, KEY, PROFILE } from './fixture.ts';
 
 const user: Message = { role: 'user', content: 'Which files?' };
+
+/** Two parallel calls. The first has a picture and a file in its result, and the second has only text. */
+const PICTURED: readonly Message[] = [
+  user,
+  {
+    role: 'assistant',
+    content: '',
+    toolCalls: ['c2_0', 'c2_1'].map((id) => ({ id, name: 'read', arguments: '{}' })),
+  },
+  {
+    role: 'tool',
+    content: 'Two shots:',
+    toolCallId: 'c2_0',
+    parts: [
+      { type: 'text', text: 'Two shots:' },
+      { type: 'image', data: PIXEL, mediaType: 'image/png' },
+      { type: 'file', data: SHORT_PDF, mediaType: 'application/pdf', name: 'a.pdf' },
+    ],
+  },
+  { role: 'tool', content: 'No shot.', toolCallId: 'c2_1' },
+];
 
 async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
   const error: unknown = await promise.then(
@@ -113,6 +135,28 @@ export function describeModel({
       expect(JSON.stringify(provider.requests[1]?.body)).not.toMatch(/Hm\.|"encrypted_content":"/);
     },
   );
+
+  it(`a ${name} request has pictures and files of tool results behind all results, or within their result`, async () => {
+    await using provider = await startProvider({ answers: [{ text: 'Seen.' }] });
+    const { content } = await connect(provider).generate(ask(PICTURED));
+    expect(content).toBe('Seen.');
+    const sent = JSON.stringify(provider.requests[0]?.body);
+    const places = ['Two shots:', PIXEL, SHORT_PDF, 'No shot.'].map((text) => [text, sent.indexOf(text)] as const);
+    expect(places.filter(([, at]) => at < 0)).toEqual([]);
+    // Chat Completions has no form for pictures within results.
+    const at = Object.fromEntries(places);
+    expect((at[PIXEL] ?? 0) > (at['No shot.'] ?? 0)).toBe(format === 'openai-chat' || format === 'gemini');
+  });
+
+  it(`a ${name} request to a model that reads no images has a note in place of each picture and file`, async () => {
+    await using provider = await startProvider({ answers: [{ text: 'Noted.' }] });
+    const profile = { ...PROFILE, abilities: { inputs: [] } };
+    await connect(provider, { profile }).generate(ask(PICTURED));
+    const sent = JSON.stringify(provider.requests[0]?.body);
+    expect(sent).toContain('(a picture is not shown, because the model reads none)');
+    expect(sent).toContain('(a file of type application/pdf is not shown, because the model reads none)');
+    expect([sent.includes(PIXEL), sent.includes(SHORT_PDF)]).toEqual([false, false]);
+  });
 
   it.each([
     ['cut_off', 'cut_off'],

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ConversationName, TurnfoldClient } from '../../api/client/index.ts';
+import type { MountedProtocol } from '../../api/http/app-options.ts';
 import { serveHttp } from '../../api/http/serve-http.ts';
 import { openHttpClient } from '../../api/http-client/index.ts';
 import { splitList } from '../../domain/allowed-hosts.ts';
@@ -19,7 +20,7 @@ interface McpCommandOptions {
 
 /** Serves MCP until the client closes standard input, or until a signal. */
 export async function runMcp({ output }: CommandContext, options: McpCommandOptions): Promise<number> {
-  const { serveMcpStdio, createMcpApp, nameAgentTools } = await loadServer();
+  const { serveMcpStdio, createMcpApp, nameAgentTools } = await loadMcp();
   const { interruption, stopListening } = listenForSignals();
   await using stack = new AsyncDisposableStack();
   const { client, tenant } = await openReach(output, options);
@@ -32,6 +33,7 @@ export async function runMcp({ output }: CommandContext, options: McpCommandOpti
   if (options.port === undefined) {
     const server = serveMcpStdio(served);
     stack.defer(async () => await server.close());
+    if (process.stdin.isTTY) output.note('MCP on standard input and output, for a coding agent. Ctrl-D ends it');
     await Promise.race([once(process.stdin, 'close'), once(process.stdin, 'end'), interruption]);
   } else {
     const app = createMcpApp(served);
@@ -48,15 +50,32 @@ export async function runMcp({ output }: CommandContext, options: McpCommandOpti
   return 0;
 }
 
-/** The package is optional, because only this command needs it. */
-async function loadServer() {
+/** The package is optional, because only MCP needs it. @throws invalid_config without the package */
+async function loadMcp() {
   try {
-    return { ...(await import('../mcp/server.ts')), ...(await import('../mcp/agent-tools.ts')) };
+    const [server, tools, protocol] = await Promise.all([
+      import('../mcp/server.ts'),
+      import('../mcp/agent-tools.ts'),
+      import('../mcp/mcp-protocol.ts'),
+    ]);
+    return { ...server, ...tools, ...protocol };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const why = 'turnfold mcp needs this package. Run: npm install @modelcontextprotocol/server';
+    const why = 'MCP needs this package. Run: npm install @modelcontextprotocol/server';
     throw fieldError('invalid_config', '@modelcontextprotocol/server', why, { cause: error });
   }
+}
+
+/** @param mcp true: tools that read. A text: agents that clients may also send messages to */
+export async function openMcpProtocols(
+  client: TurnfoldClient,
+  mcp: true | string | undefined,
+): Promise<MountedProtocol[]> {
+  if (mcp === undefined) return [];
+  const { createMcpProtocol, nameAgentTools } = await loadMcp();
+  const agents = mcp === true ? [] : splitList(mcp);
+  nameAgentTools(agents);
+  return [createMcpProtocol({ client, agents, programVersion: readPackageFacts().version })];
 }
 
 interface OpenReach {

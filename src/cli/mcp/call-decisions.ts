@@ -1,8 +1,12 @@
 import { type InputRequest, inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { CallAnswer, TurnView } from '../../api/client/index.ts';
-import { undecided } from '../../api/http/front-end/call-names.ts';
+import { nameWaitingCall, undecided } from '../../api/http/front-end/call-names.ts';
 import { describeCall } from '../turn-text.ts';
+import { clipMiddle } from './fit-json.ts';
+
+/** Characters of a call that a question shows. */
+const SHOWN_CHARACTERS = 4_000;
 
 const decisionSchema = z.object({
   approve: z.boolean().describe('Allow the call?'),
@@ -10,12 +14,15 @@ const decisionSchema = z.object({
 });
 const resultSchema = z.object({ result: z.string().describe('Result of the call, which the agent reads.') });
 
-/** Makes a question for each open call of a turn that waits: may it run, or what is its result? */
+/**
+ * Makes a question for each open call of a turn that waits: may it run, or what is its result? The name of the question
+ * has the hash of the call, so that an answer never reaches another call with the same id (I21).
+ */
 export function askForCalls({ waiting }: TurnView): Record<string, InputRequest> {
   const open = waiting === undefined ? [] : undecided(waiting.calls);
   return Object.fromEntries(
     open.map((call) => {
-      const shown = describeCall(call);
+      const shown = clipMiddle(describeCall(call), SHOWN_CHARACTERS);
       const question =
         waiting?.for === 'approval'
           ? inputRequired.elicit({ message: `May the agent run ${shown}?`, requestedSchema: decisionSchema })
@@ -23,19 +30,20 @@ export function askForCalls({ waiting }: TurnView): Record<string, InputRequest>
               message: `The agent waits for the result of ${shown}`,
               requestedSchema: resultSchema,
             });
-      return [call.id, question];
+      return [nameWaitingCall(call), question];
     }),
   );
 }
 
 /**
  * Reads what a person answered. A person who declines denies the call. A person who closes the question answers
- * nothing, and the turn still waits. The hash keeps an answer from reaching another call with the same id (I21).
+ * nothing, and the turn still waits.
  */
 export function readDecisions({ waiting }: TurnView, responses: Readonly<Record<string, unknown>> = {}) {
   const answers: Record<string, CallAnswer> = {};
-  for (const { id, hash } of waiting === undefined ? [] : undecided(waiting.calls)) {
-    const given = inputResponse({ ...responses }, id);
+  for (const call of waiting === undefined ? [] : undecided(waiting.calls)) {
+    const { id, hash } = call;
+    const given = inputResponse({ ...responses }, nameWaitingCall(call));
     if (given.kind !== 'elicit' || given.action === 'cancel') continue;
     const named = hash === undefined ? {} : { hash };
     if (waiting?.for === 'approval') {

@@ -10,7 +10,7 @@ interface Abilities {
 }
 
 interface Capabilities {
-  readonly elicitation?: object;
+  readonly elicitation?: { readonly form?: object; readonly url?: object };
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
@@ -18,5 +18,7 @@ interface Capabilities {
 export function readAbilities({ server }: McpServer, { mcpReq: { envelope } }: ServerContext): Abilities {
   const said = (envelope as Readonly<Record<string, unknown>> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const { elicitation, extensions } = (said ?? server.getClientCapabilities() ?? {}) as Capabilities;
-  return { isAskable: elicitation !== undefined, takesTasks: said !== undefined && extensions?.[TASKS] !== undefined };
+  // A client that declares no kind of question takes forms. One that declares only `url` opens pages, and has no forms.
+  const isAskable = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+  return { isAskable, takesTasks: said !== undefined && extensions?.[TASKS] !== undefined };
 }

@@ -1,12 +1,14 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ConversationName, TurnfoldClient } from '../../api/client/index.ts';
+import { splitsPair } from '../../compaction/excerpt.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { CONVERSATION_STATES } from '../../domain/conversation.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
 import type { Version } from '../../domain/version.ts';
-import { answerErrors, showMessage, writeJsonResult } from './answers.ts';
-import { searchLog } from './search-log.ts';
+import { answerErrors, readFittingPage, showMessage, writeJsonResult } from './answers.ts';
+import { searchLog, writeMessage } from './search-log.ts';
 
 /** The tenant that the tools of the server reach. */
 export interface Reach {
@@ -19,122 +21,260 @@ export interface Reach {
 export interface ServedAgents extends Reach {
   /** Agents that a client may send messages to. Empty: the server only reads. */
   readonly agents: readonly string[];
+  /** Longest time that a call waits for a turn, in ms. Undefined: the time that the call asks for. */
+  readonly maxWaitMs?: number;
 }
 
 interface ReadingTool<Input extends z.ZodObject = z.ZodObject> {
   readonly about: string;
   readonly input: Input;
-  read(reach: Reach, input: z.output<Input>): Promise<unknown>;
+  /** @param signal aborts when the client no longer wants the answer */
+  read(reach: Reach, input: z.output<Input>, signal: AbortSignal): Promise<unknown>;
 }
 
 const conversation = z.string().min(1).describe('Id of the conversation.');
 const version = z.number().int().min(0).optional().describe('Number of a kept version. Absent: the live context.');
-const limit = (most: number, usual: number) => z.number().int().min(1).max(most).default(usual);
-const seq = z.number().int().min(1);
+const kept = (about: string) => z.number().int().min(0).describe(about);
+const limit = (most: number, usual: number) =>
+  z.number().int().min(1).max(most).default(usual).describe(`Maximum number of entries (${usual}, at most ${most}).`);
+const seq = (about: string) => z.number().int().min(1).describe(about);
+const cursor = z.string().optional().describe('`next` of the page before. Absent: the first page.');
+const turn = z.string().min(1).describe('Id of the turn.');
+
+const MOST_OF_LOG = 100;
+const TEXT_CHARACTERS = 40_000;
 
 function reading<Input extends z.ZodObject>(tool: ReadingTool<Input>): ReadingTool {
   return tool;
 }
 
-/** Tools that change nothing. Their names are those of the client methods, or of the question that they answer. */
-const READING_TOOLS: Readonly<Record<string, ReadingTool>> = {
+/** Adds the tenant to the input of a list. Over HTTP the key decides. */
+function inTenant<Input extends object>({ tenant }: Reach, input: Input): Input & { readonly tenant?: string } {
+  return { ...input, ...(tenant !== undefined && { tenant }) };
+}
+
+/** Tools that list conversations, agents and turns. */
+const LISTING_TOOLS: Readonly<Record<string, ReadingTool>> = {
   list_agents: reading({
     about: 'List the agents that running workers have.',
-    input: z.object({}),
+    input: z.strictObject({}),
     read: ({ client }) => client.agents(),
   }),
   list_conversations: reading({
-    about: 'List conversations with their states, in pages. Pass `next` of a page as `after`.',
-    input: z.object({
-      agent: z.string().optional(),
-      state: z.enum(CONVERSATION_STATES).optional(),
-      idContains: z.string().min(1).optional(),
-      after: z.string().optional(),
+    about: 'List conversations with their states, in pages.',
+    input: z.strictObject({
+      agent: z.string().optional().describe('Only conversations of this agent.'),
+      owner: z.string().optional().describe('Only conversations of this owner, newest first.'),
+      state: z.enum(CONVERSATION_STATES).optional().describe('Only conversations in this state.'),
+      idContains: z.string().min(1).optional().describe('Only conversations whose id contains this text.'),
+      after: cursor,
       limit: limit(200, 50),
     }),
-    read: ({ client, tenant }, input) => client.conversations({ ...input, ...(tenant !== undefined && { tenant }) }),
+    read: (reach, { limit: most, ...input }) =>
+      readFittingPage(most, (fitting) => reach.client.conversations(inTenant(reach, { ...input, limit: fitting }))),
   }),
-  describe: reading({
-    about: 'Show state, size, live version, open turns and the running compaction of a conversation.',
-    input: z.object({ conversation }),
-    read: ({ client, nameOf }, input) => client.describe(nameOf(input.conversation)),
+  list_failed_turns: reading({
+    about: 'List failed turns of the last 7 days with their errors, newest first.',
+    input: z.strictObject({
+      code: z.string().min(1).optional().describe('Only turns that failed with this error code.'),
+      limit: limit(200, 20),
+    }),
+    read: (reach, { limit: most, ...input }) =>
+      readFittingPage(most, (fitting) => reach.client.failedTurns(inTenant(reach, { ...input, limit: fitting }))),
   }),
-  breakdown: reading({
-    about: 'Show what fills a context: tokens by category, the window, thresholds of compaction, and the cost so far.',
-    input: z.object({ conversation, version }),
-    read: ({ client, nameOf }, { conversation: id, ...input }) => client.breakdown(nameOf(id), input),
+  list_waiting_turns: reading({
+    about: 'List turns that wait for an approval, or for the result of a call, with these calls.',
+    input: z.strictObject({ after: cursor, limit: limit(200, 20) }),
+    read: (reach, { limit: most, ...input }) =>
+      readFittingPage(most, (fitting) => reach.client.waiting(inTenant(reach, { ...input, limit: fitting }))),
   }),
+  list_open_turns: reading({
+    about: 'List the turns of a conversation that are not settled, in the order in which they run.',
+    input: z.strictObject({ conversation, limit: limit(200, 50) }),
+    read: ({ client, nameOf }, { conversation: id, limit: most }) =>
+      readFittingPage(most, (fitting) => client.openTurns(nameOf(id), { limit: fitting })),
+  }),
+  show_turn: reading({
+    about: 'Show a turn: its state, its answer or its failure, the calls that it waits for, and its usage.',
+    input: z.strictObject({ conversation, turn }),
+    read: ({ client, nameOf }, { conversation: id, turn: name }) => client.result(nameOf(id), name),
+  }),
+  turn_steps: reading({
+    about: 'List the recorded model and tool calls of a turn, with their times.',
+    input: z.strictObject({ conversation, turn }),
+    read: ({ client, nameOf }, { conversation: id, turn: name }) => client.steps(nameOf(id), name),
+  }),
+};
+
+/** Tools that show messages of the log. */
+const LOG_TOOLS: Readonly<Record<string, ReadingTool>> = {
   outline: reading({
     about:
       'List messages of the log without their texts, and what became of each in the context: live, summarized, masked, clipped or archived. Pass `next` as `after`.',
-    input: z.object({ conversation, after: z.number().int().min(0).default(0), limit: limit(500, 100), version }),
-    read: ({ client, nameOf }, { conversation: id, ...input }) => client.outline(nameOf(id), input),
+    input: z.strictObject({
+      conversation,
+      after: kept('Position (seq) behind which the page begins (0).').default(0),
+      limit: limit(500, 100),
+      version,
+    }),
+    read: ({ client, nameOf }, { conversation: id, limit: most, ...input }) =>
+      readFittingPage(most, (fitting) => client.outline(nameOf(id), { ...input, limit: fitting })),
   }),
   read_log: reading({
-    about: 'Read messages of the log by position (seq), also those that compaction removed from the context.',
-    input: z.object({ conversation, from: seq, to: seq }),
-    read: async ({ client, nameOf }, { conversation: id, from, to }) => {
-      const log = await client.log(nameOf(id), { after: from - 1, limit: Math.min(100, Math.max(1, to - from + 1)) });
-      return log.map((entry) => ({ seq: entry.seq, turn: entry.turn, ...showMessage(entry.message) }));
+    about:
+      'Read messages of the log by position (seq), also those that compaction removed from the context. Long texts are cut in their middle: `read_message` reads one whole. `next` is the first position that the answer leaves out.',
+    input: z.strictObject({
+      conversation,
+      from: seq('Position (seq) of the first message.'),
+      to: seq('Position (seq) of the last message.'),
+    }),
+    read: ({ client, nameOf }, { conversation: id, from, to }) => {
+      if (to < from) throw fieldError('invalid_input', 'to', `must be at least \`from\`, which is ${from}`);
+      const most = Math.min(MOST_OF_LOG, to - from + 1);
+      return readFittingPage(most, async (fitting) => {
+        const log = await client.log(nameOf(id), { after: from - 1, limit: fitting });
+        const messages = log.map((entry) => ({ seq: entry.seq, turn: entry.turn, ...showMessage(entry.message) }));
+        const next = (log.at(-1)?.seq ?? to) + 1;
+        return { messages, ...(next <= to && { next }) };
+      });
+    },
+  }),
+  read_message: reading({
+    about: 'Read one message of the log whole, with the arguments of its calls, in pages. Pass `next` as `offset`.',
+    input: z.strictObject({
+      conversation,
+      seq: seq('Position (seq) of the message.'),
+      offset: kept('Characters to skip (0).').default(0),
+    }),
+    read: async ({ client, nameOf }, { conversation: id, seq: at, offset }) => {
+      const [entry] = await client.log(nameOf(id), { after: at - 1, limit: 1 });
+      if (entry?.seq !== at) throw fieldError('not_found', 'seq', `the log has no message ${at}`);
+      const whole = writeMessage(entry.message);
+      return await readFittingPage(TEXT_CHARACTERS, async (fitting) => {
+        const end = offset + fitting;
+        const next = splitsPair(whole, end) ? end - 1 : end;
+        const text = whole.slice(offset, next);
+        return { seq: at, characters: whole.length, text, ...(next < whole.length && { next }) };
+      });
     },
   }),
   search_log: reading({
     about:
-      'Search the whole log for words, archived messages included, and show whether the model still sees each match. Use it first to find why an agent forgot something.',
-    input: z.object({ conversation, text: z.string().min(1).max(200), limit: limit(50, 20) }),
-    read: ({ client, nameOf }, { conversation: id, text, limit: most }) => searchLog(client, nameOf(id), text, most),
+      'Search the whole log for words, archived messages included. Each match has its state in the live context, and `by`, the version that gave it this state. `modelReads` lists the messages of the live context that still hold all words. Use it first to find why an agent forgot something.',
+    input: z.strictObject({
+      conversation,
+      text: z.string().min(1).max(200).describe('Words that a message must hold, all of them, in any case.'),
+      limit: limit(50, 20),
+    }),
+    read: ({ client, nameOf }, { conversation: id, text, limit: most }, signal) =>
+      searchLog(client, { conversation: nameOf(id), text, most, signal }),
+  }),
+};
+
+/** Tools that show contexts and their versions. */
+const CONTEXT_TOOLS: Readonly<Record<string, ReadingTool>> = {
+  describe: reading({
+    about: 'Show state, size, live version, open calls and the running compaction of a conversation.',
+    input: z.strictObject({ conversation }),
+    read: ({ client, nameOf }, input) => client.describe(nameOf(input.conversation)),
+  }),
+  breakdown: reading({
+    about: 'Show what fills a context: tokens by category, the window, thresholds of compaction, and the cost so far.',
+    input: z.strictObject({ conversation, version }),
+    read: ({ client, nameOf }, { conversation: id, ...input }) => client.breakdown(nameOf(id), input),
   }),
   versions: reading({
     about: 'List the kept versions of a context, oldest first: cause, reasons, sizes and times.',
-    input: z.object({ conversation }),
+    input: z.strictObject({ conversation }),
     read: async ({ client, nameOf }, input) => (await client.versions(nameOf(input.conversation))).map(showVersion),
   }),
   show_version: reading({
-    about: 'Show the context as the model reads it: of a kept version, or the live one.',
-    input: z.object({ conversation, version }),
-    read: async ({ client, nameOf }, { conversation: id, version: number }) => {
+    about:
+      'Show the context as the model reads it, of a kept version or the live one, in pages. Pass `next` as `after`.',
+    input: z.strictObject({
+      conversation,
+      version,
+      after: kept('Position (seq) behind which the page begins (0).').default(0),
+      limit: limit(200, 50),
+    }),
+    read: async ({ client, nameOf }, { conversation: id, version: number, after, limit: most }) => {
       const view = await (number === undefined ? client.context(nameOf(id)) : client.show(nameOf(id), number));
       const { version: shown, head, tokens, items } = view;
-      const messages = items.map(({ from, to, tokens: size, message }) => ({
-        from,
-        to,
-        tokens: size,
-        ...showMessage(message),
-      }));
-      return { version: shown, head, tokens, messages };
+      const left = items.filter(({ to }) => to > after);
+      return await readFittingPage(most, async (fitting) => {
+        const page = left.slice(0, fitting);
+        const messages = page.map(({ message, ...place }) => ({ ...place, ...showMessage(message) }));
+        const next = page.length < left.length && { next: page.at(-1)?.to };
+        return { version: shown, head, tokens, messages, ...next };
+      });
     },
   }),
   compare: reading({
     about: 'List what changed between the contexts of two kept versions. Version 0 is the whole log.',
-    input: z.object({ conversation, before: z.number().int().min(0), after: z.number().int().min(0) }),
+    input: z.strictObject({
+      conversation,
+      before: kept('Number of the older version.'),
+      after: kept('Number of the newer version.'),
+    }),
     read: ({ client, nameOf }, { conversation: id, before, after }) => client.diff(nameOf(id), before, after),
   }),
   report: reading({
     about:
       'Show what a version did: its summaries, what left the context, and the identifiers that it kept and lost. With `find`, only words that contain this text.',
-    input: z.object({ conversation, version: z.number().int().min(1), find: z.string().min(1).max(200).optional() }),
+    input: z.strictObject({
+      conversation,
+      version: seq('Number of a kept version.'),
+      find: z.string().min(1).max(200).optional().describe('Text that the shown identifiers contain. Absent: all.'),
+    }),
     read: ({ client, nameOf }, { conversation: id, version: number, find }) =>
       client.report(nameOf(id), number, find === undefined ? {} : { find }),
   }),
   plan: reading({
     about: 'Plan a compaction now, under the policy of the agent or another one. Calls no model and changes nothing.',
-    input: z.object({ conversation, policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).default({}) }),
+    input: z.strictObject({
+      conversation,
+      policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS)
+        .default({})
+        .describe('Settings that replace those of the agent, such as {"maxTokens": 8000}. Absent: none.'),
+    }),
     read: ({ client, nameOf }, { conversation: id, policy }) => client.plan(nameOf(id), { policy }),
   }),
-  turn_steps: reading({
-    about: 'List the recorded model and tool calls of a turn.',
-    input: z.object({ conversation, turn: z.string().min(1) }),
-    read: ({ client, nameOf }, { conversation: id, turn }) => client.steps(nameOf(id), turn),
-  }),
 };
+
+/** Tools that change nothing. Their names are those of the client methods, or of the question that they answer. */
+const READING_TOOLS = { ...LISTING_TOOLS, ...LOG_TOOLS, ...CONTEXT_TOOLS };
 
 export function registerReadingTools(server: McpServer, reach: Reach): void {
   for (const [name, tool] of Object.entries(READING_TOOLS)) {
     const annotations = { readOnlyHint: true, openWorldHint: false };
-    server.registerTool(name, { description: tool.about, inputSchema: tool.input, annotations }, (given) =>
-      answerErrors(async () => writeJsonResult(await tool.read(reach, given))),
+    const config = { description: tool.about, inputSchema: tool.input, annotations };
+    server.registerTool(name, config, (given, { mcpReq: { signal } }) =>
+      answerErrors(async () => writeJsonResult(await tool.read(reach, given, signal))),
     );
   }
+  registerQuestion(server);
+}
+
+/** A question that coding agents show to people as a command. */
+function registerQuestion(server: McpServer): void {
+  const argsSchema = z.object({
+    conversation,
+    text: z.string().min(1).max(200).describe('What the agent no longer knows, in words of the conversation.'),
+  });
+  const description = 'Find out why a conversation forgot something.';
+  server.registerPrompt('why_forgotten', { description, argsSchema }, ({ conversation: id, text }) => ({
+    messages: [{ role: 'user', content: { type: 'text', text: writeQuestion(id, text) } }],
+  }));
+}
+
+function writeQuestion(id: string, text: string): string {
+  return `Find out why the conversation ${JSON.stringify(id)} no longer knows ${JSON.stringify(text)}.
+1. Call \`search_log\` with these words. If nothing matches, the conversation never said them: say so.
+2. A match that is \`live\`, or an entry of \`modelReads\`, is still in the context: the model overlooked it.
+3. Otherwise \`by\` names the version that removed the message. Read its cause with \`versions\`, and its losses with \`report\` and \`find\`.
+4. Read the summary that replaced the message with \`show_version\`.
+5. Suggest a policy that would have kept it, and check it with \`plan\`.
+Quote positions (seq) and version numbers.`;
 }
 
 function showVersion({ number, parent, cause, reasons, strategy, base, segments, weight, at }: Version): object {

@@ -1,5 +1,8 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import type { TurnPart, TurnView } from '../../api/client/index.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { readJsonText } from '../../domain/json-text.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import { describeProgress } from '../turn-text.ts';
 import type { Reach } from './reading-tools.ts';
@@ -19,21 +22,53 @@ export function readTaskId(id: string): NamedTurn | undefined {
   return conversation === '' || turn === '' || rest.length > 0 ? undefined : { conversation, turn };
 }
 
+const followedSchema = z.strictObject({
+  conversation: z.string().min(1),
+  turn: z.string().min(1),
+  /** Last part of the turn that the client knows by its progress. */
+  after: z.string().optional(),
+  /** Number of reports, because MCP requires that progress grows. */
+  reports: z.number().int().min(0),
+});
+
+/** A turn, and how much of its progress the client has heard. */
+export type FollowedTurn = z.output<typeof followedSchema>;
+
+/** Writes the state that a client returns with its answers. */
+export function writeRequestState(followed: FollowedTurn): string {
+  return JSON.stringify(followed);
+}
+
+/** Without this check, a damaged state would begin another turn. @throws invalid_input */
+export function readRequestState(state: string | undefined): FollowedTurn | undefined {
+  if (state === undefined) return undefined;
+  const { success, data } = followedSchema.safeParse(readJsonText(state));
+  if (success) return data;
+  throw fieldError('invalid_input', 'requestState', 'expected the state that this server sent with its question');
+}
+
+interface Followed {
+  readonly view: TurnView;
+  readonly followed: FollowedTurn;
+}
+
 /**
  * Follows a turn until it is settled, waits for an answer, or the time is over. Reports its progress to a client that
  * asked for it. A request that the client cancels ends the wait, and the turn goes on.
  */
 export async function followTurn(
   { client, nameOf }: Pick<Reach, 'client' | 'nameOf'>,
-  { conversation, turn }: NamedTurn,
+  { conversation, turn, ...known }: FollowedTurn,
   waitMs: number,
   { mcpReq: request }: ServerContext,
-): Promise<TurnView> {
+): Promise<Followed> {
   const name = nameOf(conversation);
   const progressToken = request['_meta']?.progressToken;
-  let reports = 0;
-  for await (const part of client.stream(name, turn, { waitMs, signal: request.signal })) {
-    if (part.type === 'end') return part.view;
+  let { after, reports } = known;
+  const { signal } = request;
+  for await (const part of client.stream(name, turn, { waitMs, signal, ...(after !== undefined && { after }) })) {
+    after = part.id;
+    if (part.type === 'end') return { view: part.view, followed: { conversation, turn, after, reports } };
     if (part.type === 'wait' && isAnswerKind(part.waiting.for)) break;
     const message = describePart(part);
     if (progressToken === undefined || message === undefined) continue;
@@ -41,7 +76,8 @@ export async function followTurn(
     const params = { progressToken, progress: reports, message };
     await request.notify({ method: 'notifications/progress', params });
   }
-  return await client.result(name, turn);
+  const followed = { conversation, turn, reports, ...(after !== undefined && { after }) };
+  return { view: await client.result(name, turn), followed };
 }
 
 function describePart(part: TurnPart): string | undefined {

@@ -6,6 +6,7 @@ import { isAnswerKind } from '../../domain/turn.ts';
 import { askForCalls, readDecisions } from './call-decisions.ts';
 import { TASKS } from './client-abilities.ts';
 import type { ServedAgents } from './reading-tools.ts';
+import { readServedTurn } from './served-turns.ts';
 import { describeEnd } from './turn-answer.ts';
 import { type NamedTurn, readTaskId, writeTaskId } from './turn-progress.ts';
 
@@ -55,13 +56,13 @@ function statusOf({ state, waiting }: TurnView): TaskStatus {
 
 const taskParams = z.looseObject({ taskId: z.string() });
 
-/** Serves tasks of the client, which are turns: any turn that the server reaches can be read as a task. */
+/** Serves tasks of the client, which are turns: any turn of the served agents can be read as a task. */
 export function registerTasks({ server }: McpServer, served: ServedAgents): void {
   const { client, nameOf } = served;
   server.registerCapabilities({ extensions: { [TASKS]: {} } });
   server.setRequestHandler('tasks/get', { params: taskParams }, ({ taskId }) =>
     answerFor(taskId, async (named) => {
-      const view = await client.result(nameOf(named.conversation), named.turn);
+      const view = await readServedTurn(served, named);
       const task = writeTask(named, view, 'complete');
       // A failed turn is a result with `isError`. `error` is for calls that the server could not carry out.
       if (view.state === 'completed') return { ...task, result: describeEnd(named, view) };
@@ -70,16 +71,16 @@ export function registerTasks({ server }: McpServer, served: ServedAgents): void
     }),
   );
   server.setRequestHandler('tasks/update', { params: taskParams }, ({ taskId }, { mcpReq: request }) =>
-    answerFor(taskId, async ({ conversation, turn }) => {
-      const name = nameOf(conversation);
-      const answers = readDecisions(await client.result(name, turn), request.inputResponses);
-      if (Object.keys(answers).length > 0) await client.answer(name, turn, answers);
+    answerFor(taskId, async (named) => {
+      const answers = readDecisions(await readServedTurn(served, named), request.inputResponses);
+      if (Object.keys(answers).length > 0) await client.answer(nameOf(named.conversation), named.turn, answers);
       return {};
     }),
   );
   server.setRequestHandler('tasks/cancel', { params: taskParams }, ({ taskId }) =>
-    answerFor(taskId, async ({ conversation, turn }) => {
-      await client.cancel(nameOf(conversation), turn);
+    answerFor(taskId, async (named) => {
+      await readServedTurn(served, named);
+      await client.cancel(nameOf(named.conversation), named.turn);
       return {};
     }),
   );

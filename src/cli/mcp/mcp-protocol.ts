@@ -1,0 +1,117 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { TurnfoldClient } from '../../api/client/index.ts';
+import type { MountedProtocol, ProtocolRoute, ServerFacts } from '../../api/http/app-options.ts';
+import { readJsonBody } from '../../api/http/request-body.ts';
+import { includesScope, type Scope } from '../../domain/access-key.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { createMcpServer, type McpOptions } from './server.ts';
+
+const messageSchema = z
+  .looseObject({ jsonrpc: z.literal('2.0') })
+  .meta({ id: 'McpMessage', description: 'A message of the Model Context Protocol.' });
+
+const mcpRoutes: readonly ProtocolRoute[] = [
+  {
+    operation: 'mcp',
+    method: 'post',
+    path: '/mcp',
+    scopes: ['read'],
+    summary: 'Answer a request of the Model Context Protocol, without sessions. Tools that write need further scopes.',
+    body: messageSchema,
+    status: 202,
+    results: { 'application/json': messageSchema, 'text/event-stream': messageSchema },
+  },
+];
+
+type ProtocolOptions = Pick<McpOptions, 'client' | 'agents' | 'programVersion'>;
+
+/**
+ * Creates the route `/mcp` of `turnfold serve`, with its keys, scopes and limits. A request has a server of its own,
+ * which reaches only what its caller reaches.
+ */
+export function createMcpProtocol({ client, agents, programVersion }: ProtocolOptions): MountedProtocol {
+  const handler = createMcpHandler(({ authInfo }) => {
+    const { caller, guard, maxWaitMs } = (authInfo?.extra as { readonly facts: ServerFacts }).facts;
+    const { tenant, scopes } = caller;
+    return createMcpServer({
+      client: limitToScopes(guard(client), scopes),
+      nameOf: (conversation) => ({ tenant, conversation }),
+      tenant,
+      agents: includesScope(scopes, 'enqueue') ? agents : [],
+      programVersion,
+      maxWaitMs,
+    });
+  });
+  return {
+    routes: mcpRoutes,
+    fetch: async (request, facts) => {
+      const parsedBody = await readJsonBody(request, facts.body);
+      if (parsedBody === undefined) throw fieldError('invalid_input', 'body', 'expected JSON');
+      const { method, headers, url } = request;
+      const { closing } = facts.readers;
+      const leave = facts.readers.enter();
+      const authInfo = { token: '', clientId: '', scopes: [...facts.caller.scopes], extra: { facts } };
+      try {
+        const signal = AbortSignal.any([request.signal, closing]);
+        const answered = await handler.fetch(new Request(url, { method, headers, signal }), { authInfo, parsedBody });
+        closing.throwIfAborted();
+        return watchEnd(answered, leave);
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Calls `leave` when the body of an answer ends, or its reader leaves. */
+function watchEnd(response: Response, leave: () => void): Response {
+  const { body, status, headers } = response;
+  if (body === null) {
+    leave();
+    return new Response(null, { status, headers });
+  }
+  const reader = body.getReader();
+  const watched = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read();
+        if (value !== undefined) controller.enqueue(value);
+        if (!done) return;
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      leave();
+    },
+    cancel: async (reason) => {
+      leave();
+      await reader.cancel(reason).catch(() => undefined);
+    },
+  });
+  return new Response(watched, { status, headers });
+}
+
+/** The route needs the scope `read`. The methods of tools that write need the scopes of their own routes. */
+function limitToScopes(client: TurnfoldClient, scopes: readonly Scope[]): TurnfoldClient {
+  const check = (needed: Scope): void => {
+    if (includesScope(scopes, needed)) return;
+    throw fieldError('access_denied', 'authorization', `this tool needs a key with the scope ${needed}`);
+  };
+  return {
+    ...client,
+    enqueueTurn: async (...input) => {
+      check('enqueue');
+      return await client.enqueueTurn(...input);
+    },
+    cancel: async (...input) => {
+      check('enqueue');
+      return await client.cancel(...input);
+    },
+    answer: async (...input) => {
+      check('answer');
+      return await client.answer(...input);
+    },
+  };
+}
