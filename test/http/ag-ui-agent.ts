@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Agent } from '../../src/domain/agent.ts';
-import type { ModelRequest } from '../../src/domain/model.ts';
+import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { readParts } from '../../src/domain/parts.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 
@@ -11,7 +11,7 @@ const input = z.looseObject({});
 
 /**
  * An agent for front-ends of AG-UI. The input `call x` calls the tool x. `system` answers with the system prompt,
- * `files` with the kinds of files of the message. `history` answers with all messages before.
+ * `files` with the kinds of files of the message. `history` answers with all messages before. `fail` fails.
  */
 export function createSharingAgent(): Agent {
   return {
@@ -70,6 +70,8 @@ function decide({ messages, system, tools }: ModelRequest): ScriptedOutcome {
       };
     case 'hold':
       return { content: hold(rest) };
+    case 'fail':
+      return new ModelError('fatal', 'the model is broken');
     default:
       return { content: `heard ${message.content}` };
   }

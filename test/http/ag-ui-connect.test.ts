@@ -20,9 +20,11 @@ afterAll(async () => {
   await fixture.close();
 });
 
-function openThread(content: string): HttpAgent {
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+function openThread(content: string | object[]): HttpAgent {
   count += 1;
-  const message = { id: `m${count}`, role: 'user' as const, content };
+  const message = { id: `m${count}`, role: 'user', content } as Parameters<HttpAgent['addMessage']>[0];
   return new HttpAgent({ url: `${server.url}/v1/ag-ui`, threadId: `connected-${count}`, initialMessages: [message] });
 }
 
@@ -72,6 +74,20 @@ test('a front-end that connects to an AG-UI thread sees its interrupt and its st
   await ended;
   expect(agent.state).toEqual({ count: 1 });
   expect(agent.pendingInterrupts.map(({ id }) => id)).toEqual(first.pendingInterrupts.map(({ id }) => id));
+});
+
+test('a front-end that connects to an AG-UI thread has the images and files of its messages', async () => {
+  const image = { type: 'image', source: { type: 'data', value: PIXEL, mimeType: 'image/png' } };
+  const paper = {
+    type: 'document',
+    source: { type: 'data', value: 'aGVsbG8=', mimeType: 'text/plain' },
+    metadata: { filename: 'note.txt' },
+  };
+  const first = openThread([{ type: 'text', text: 'files' }, image, paper]);
+  await first.runAgent();
+  const { agent, ended } = connect(first.threadId);
+  await ended;
+  expect(agent.messages.map(({ content }) => content)).toEqual(first.messages.map(({ content }) => content));
 });
 
 test('a front-end that connects to an unknown AG-UI thread gets no messages', async () => {

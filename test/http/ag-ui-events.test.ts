@@ -6,7 +6,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnPart } from '../../src/api/client/index.ts';
 import { convertToForm } from '../../src/api/http/ag-ui/event-form.ts';
+import { agUiEventSchema } from '../../src/api/http/ag-ui/event-schema.ts';
 import { type AgUiEvent, EventTable } from '../../src/api/http/ag-ui/events.ts';
+import { explainDifference } from './described-events.ts';
 import { legalTurns } from './legal-parts.ts';
 
 const CLIENTS = {
@@ -49,7 +51,10 @@ test.each(forms)('the AG-UI events of every turn read as the messages of its log
         break;
       }
       const events = made.map((event) => convertToForm(event, form));
-      for (const event of events) expect(CLIENTS[form].schema.safeParse(event).error).toBeUndefined();
+      for (const event of events) {
+        expect(CLIENTS[form].schema.safeParse(event).error).toBeUndefined();
+        expect(explainDifference(agUiEventSchema.options, event)).toBeUndefined();
+      }
       messages = await readEvents(form, events, messages);
       last = events.at(-1);
       waits += 1;

@@ -83,14 +83,66 @@ async function openTwoTurns(): Promise<{ readonly threadId: string; readonly fir
   return { threadId, first };
 }
 
-test('an edited last message of an AG-UI thread replaces the old message and its answer', async () => {
+const EDITS = {
+  'a property of the run': { turnfold: { replaces: 'm2' } },
+  'the runConfig of assistant-ui': { runConfig: { turnfold: { replaces: 'm2' } } },
+  'the id that the page got from the server': { turnfold: { replaces: 'r2/input.3' } },
+};
+
+test.each(Object.entries(EDITS))(
+  'an edited message of an AG-UI thread replaces the message that %s names, and its answer',
+  async (_, forwardedProps) => {
+    const { threadId, first } = await openTwoTurns();
+    const body = { threadId, runId: 'r3', messages: [...first, user('m9', 'three')], forwardedProps };
+    expect(textOf(await threads.run(body))).toBe('heard three');
+    const edited = ['user: one', 'assistant: heard one', 'user: three', 'assistant: heard three'];
+    expect(await readContext(threadId)).toEqual(edited);
+    await threads.run(body);
+    expect(await readContext(threadId)).toEqual(edited);
+  },
+);
+
+test('an AG-UI run that replaces an unknown message is refused, and changes nothing', async () => {
   const { threadId, first } = await openTwoTurns();
-  const body = { threadId, runId: 'r3', messages: [...first, user('m9', 'three')] };
-  expect(textOf(await threads.run(body))).toBe('heard three');
-  const edited = ['user: one', 'assistant: heard one', 'user: three', 'assistant: heard three'];
-  expect(await readContext(threadId)).toEqual(edited);
-  await threads.run(body);
-  expect(await readContext(threadId)).toEqual(edited);
+  const messages = [...first, user('m9', 'three')];
+  const before = await readContext(threadId);
+  const replacing = { threadId, runId: 'r3', messages, forwardedProps: { turnfold: { replaces: 'm7' } } };
+  const refused = await threads.run(replacing);
+  expect(refused.at(-1)).toMatchObject({
+    type: 'RUN_ERROR',
+    code: 'invalid_input',
+    message: expect.stringContaining('forwardedProps.turnfold.replaces'),
+  });
+  expect((await threads.start({ ...replacing, forwardedProps: { turnfold: { replace: 'm2' } } })).status).toBe(422);
+  expect(await readContext(threadId)).toEqual(before);
+});
+
+test('a message of an AG-UI page that lacks a later turn replaces nothing, and the page gets that turn', async () => {
+  const { threadId, first } = await openTwoTurns();
+  const events = await threads.run({ threadId, runId: 'r3', messages: [...first, user('m9', 'three')] });
+  expect(textOf(events)).toBe('heard three');
+  const { messages } = events.find(({ type }) => type === 'MESSAGES_SNAPSHOT') as unknown as { messages: object[] };
+  expect(messages).toMatchObject([
+    ...first,
+    { role: 'user', content: 'two' },
+    { role: 'assistant', content: 'heard two' },
+    { id: 'm9', role: 'user', content: 'three' },
+  ]);
+  expect(await readContext(threadId)).toEqual([
+    'user: one',
+    'assistant: heard one',
+    'user: two',
+    'assistant: heard two',
+    'user: three',
+    'assistant: heard three',
+  ]);
+});
+
+test('an AG-UI page that has all turns gets no messages that it already has', async () => {
+  const { threadId, first } = await openTwoTurns();
+  const second = [user('m2', 'two'), assistant('r2/1', 'heard two')];
+  const events = await threads.run({ threadId, runId: 'r3', messages: [...first, ...second, user('m3', 'three')] });
+  expect(events.map(({ type }) => type)).not.toContain('MESSAGES_SNAPSHOT');
 });
 
 test('a regenerated answer of an AG-UI thread replaces the old answer', async () => {
@@ -128,7 +180,8 @@ test('an edited AG-UI message that is too large changes nothing', async () => {
   const { threadId, first } = await openTwoTurns();
   const before = await readContext(threadId);
   const messages = [...first, user('m9', 'x'.repeat(1_100_000))];
-  const refused = await threads.run({ threadId, runId: 'r3', messages });
+  const forwardedProps = { turnfold: { replaces: 'm2' } };
+  const refused = await threads.run({ threadId, runId: 'r3', messages, forwardedProps });
   expect(refused.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'message_too_large' });
   expect(await readContext(threadId)).toEqual(before);
 });

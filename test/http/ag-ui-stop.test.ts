@@ -13,12 +13,22 @@ let threads: ReturnType<typeof openThreads>;
 let workers: Awaited<ReturnType<typeof startWorkers>> | undefined;
 /** Resolves once the server has looked for the run of a stop, and not found it. */
 const looked = Promise.withResolvers<void>();
+/** The message of the thread `aborted` is accepted between these two. */
+const accepting = Promise.withResolvers<void>();
+const release = Promise.withResolvers<void>();
 let count = 0;
 
 beforeAll(async () => {
   fixture = await openFixture();
   await work();
-  const client = withReadNotice(fixture.client, looked.resolve);
+  const enqueueTurn: Fixture['client']['enqueueTurn'] = async (input) => {
+    if (input.conversation === 'aborted') {
+      accepting.resolve();
+      await release.promise;
+    }
+    return await fixture.client.enqueueTurn(input);
+  };
+  const client = { ...withReadNotice(fixture.client, looked.resolve), enqueueTurn };
   server = await serveApp(agUiApp({ authenticate: 'none', clientFor: () => client, agent: 'guide' }));
   threads = openThreads(server.url);
 });
@@ -68,9 +78,36 @@ test('a stop that arrives before its AG-UI run ends the run once the run arrives
   await rest();
   const stopping = threads.stop({ threadId: 'overtaken', runId: 'r1' });
   await looked.promise;
-  const events = threads.run({ threadId: 'overtaken', runId: 'r1', messages: [user('m1', 'hello')] });
-  expect(await (await stopping).json()).toEqual({ turn: 'r1', state: 'canceled' });
-  expect((await events).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  const events = await threads.run({ threadId: 'overtaken', runId: 'r1', messages: [user('m1', 'hello')] });
+  expect(events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  await stopping;
+  await work();
+});
+
+test('a stop that has given up on its AG-UI run still ends this run, and no other one', async () => {
+  await rest();
+  const stopped = await threads.stop({ threadId: 'given-up', runId: 'r1' });
+  expect({ status: stopped.status, problem: await stopped.json() }).toMatchObject({
+    status: 404,
+    problem: { code: 'not_found', field: 'runId' },
+  });
+  const messages = [user('m1', 'hello')];
+  const events = await threads.run({ threadId: 'given-up', runId: 'r1', messages });
+  expect(events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  await work();
+  const next = await threads.run({ threadId: 'given-up', runId: 'r2', messages: [user('m2', 'hello')] });
+  expect(next.at(-1)).toMatchObject({ outcome: { type: 'success' } });
+});
+
+test('a client that aborts an AG-UI run before it is accepted stops the run', async () => {
+  await rest();
+  const left = new AbortController();
+  const aborted = threads.start({ threadId: 'aborted', runId: 'r1', messages: [user('m1', 'hello')] }, left.signal);
+  await accepting.promise;
+  left.abort();
+  await expect(aborted).rejects.toThrow('aborted');
+  release.resolve();
+  await expect.poll(() => stateOf('aborted', 'r1')).toBe('canceled');
   await work();
 });
 

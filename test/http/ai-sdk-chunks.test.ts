@@ -6,8 +6,10 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnPart } from '../../src/api/client/index.ts';
 import { listKnown, readChatRequest } from '../../src/api/http/ai-sdk/chat-request.ts';
+import { chunkSchema } from '../../src/api/http/ai-sdk/chunk-schema.ts';
 import { type Chunk, ChunkTable, type SdkVersion } from '../../src/api/http/ai-sdk/chunks.ts';
 import { callsOf, textsOf } from './chat-page.ts';
+import { explainDifference } from './described-events.ts';
 import { legalTurns } from './legal-parts.ts';
 
 const SDKS = { 5: ai5 as unknown as typeof ai7, 6: ai6 as unknown as typeof ai7, 7: ai7 };
@@ -60,6 +62,7 @@ test.for<SdkVersion>([5, 6, 7])(
         const known = message && listKnown(readMessage(message));
         const seen = parts.filter((part, index) => !waitsForPage(part) || countWaits(parts.slice(0, index)) > waits);
         const chunks = translate(new ChunkTable({ turn: 't1', version, known }), seen);
+        for (const chunk of chunks) expect(explainDifference(chunkSchema.options, chunk)).toBeUndefined();
         ({ read: message, errors } = await readChunks(version, chunks, message));
       }
       expect(textsOf(message).filter((_, index) => index < texts.length)).toEqual(

@@ -1,14 +1,12 @@
 import type { Context, Hono } from 'hono';
-import { z } from 'zod';
-import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { isSettled, TURN_STATES, type TurnState, type TurnView, type Waiting } from '../../../domain/turn.ts';
+import type { Waiting } from '../../../domain/turn.ts';
 import type { AccessOptions } from '../access.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { type Backend, type BackendOptions, openBackend } from '../front-end/backend.ts';
-import { awaitArrival, readIfAny, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { EarlyStops } from '../front-end/early-stops.ts';
 import {
   guardApp,
   leavingOf,
@@ -20,98 +18,14 @@ import {
 } from '../front-end/server-facts.ts';
 import { connectThreadRoute, readConnecting, ThreadStream } from './connect-thread.ts';
 import { convertToForm } from './event-form.ts';
-import { type AgUiEvent, type AgUiMessage, agUiEventSchema, EventTable } from './events.ts';
+import { agUiEventSchema } from './event-schema.ts';
+import { type AgUiEvent, type AgUiMessage, EventTable } from './events.ts';
 import { turnOf } from './message-names.ts';
-import { type OnAbort, OpenRuns } from './open-runs.ts';
+import { type OnAbort, OpenRuns, stopRun, stopRunRoute } from './open-runs.ts';
 import { type RunRequest, readRunRequest, runInputSchema } from './run-input.ts';
 import { readAllResults } from './run-messages.ts';
 import { type RunTurns, takeRun } from './run-turns.ts';
-
-const unnamed = 'expected the run to stop, or a `messageId` of it, because a stop without a name could end a later run';
-
-const stopSchema = z
-  .looseObject({
-    threadId: idSchema,
-    runId: idSchema.optional().describe('The run to stop: the one that began the turn, or one that resumed it.'),
-    messageId: z.string().optional().describe('A message that the run has sent, instead of the run.'),
-  })
-  .refine(({ runId, messageId }) => (runId === undefined) !== (messageId === undefined), {
-    path: ['runId'],
-    message: unnamed,
-  })
-  .meta({ id: 'StopRun', examples: [{ threadId: 'support-42', runId: 'r1' }] });
-
-/** AG-UI has no route for a stop: a client that aborts a run only ends its connection. */
-const stopRunRoute: ProtocolRoute = {
-  operation: 'stopRun',
-  method: 'post',
-  path: '/v1/ag-ui/stop',
-  scopes: ['enqueue'],
-  summary: 'Cancel the turn of a run of AG-UI. A turn that has ended stays as it is, and the answer has its state.',
-  body: stopSchema,
-  results: { 'application/json': z.looseObject({ turn: idSchema, state: z.enum(TURN_STATES) }) },
-};
-
-/** A stop looks for the turn of an ended run among so many of the last log entries. */
-const LOG_TAIL = 50;
-
-/** Cancels the turn of a run together with the messages that its runs brought for it. @throws not_found */
-async function stopRun(
-  backend: Backend,
-  body: unknown,
-  left: AbortSignal,
-): Promise<{ readonly turn: string; readonly state: TurnState }> {
-  const { client, nameOf } = backend;
-  const { threadId, runId, messageId = '' } = parseInput(stopSchema, body);
-  const name = runId ?? parseInput(idSchema, turnOf(messageId), 'messageId');
-  const run = await awaitArrival(() => findRun(backend, threadId, name), left);
-  if (run === undefined) {
-    const field = runId === undefined ? 'messageId' : 'runId';
-    throw fieldError('not_found', field, `the thread has no run ${name}, or its turn is no longer kept`);
-  }
-  const { named, resumed } = run;
-  // Messages of runs that resumed the turn wait behind it. They are canceled first, so that none of them begins.
-  const others = (resumed.requests ?? []).filter((turn) => turn !== named.turn && turn !== resumed.turn);
-  const behind = isSettled(resumed.state) ? [] : others.toReversed();
-  for (const turn of behind) await readIfAny(client.cancel(nameOf(threadId), turn));
-  const state = await client.cancel(nameOf(threadId), named.turn);
-  if (!isSettled(resumed.state) && resumed.turn !== named.turn) await client.cancel(nameOf(threadId), resumed.turn);
-  return { turn: named.turn, state };
-}
-
-interface Run {
-  readonly named: TurnView;
-  readonly resumed: TurnView;
-}
-
-async function findRun(backend: Backend, threadId: string, run: string): Promise<Run | undefined> {
-  const own = await readTurn(backend, threadId, run);
-  const open = await readOpenTurns(backend, threadId, { limit: 1 });
-  const first = open?.turns.map(({ turn }) => turn);
-  const resumed =
-    (await findResumed(backend, threadId, run, first)) ??
-    own ??
-    (await findResumed(backend, threadId, run, await listLoggedTurns(backend, threadId)));
-  return resumed && { named: own ?? resumed, resumed };
-}
-
-async function findResumed(
-  backend: Backend,
-  threadId: string,
-  run: string,
-  turns: readonly string[] = [],
-): Promise<TurnView | undefined> {
-  for (const turn of turns) {
-    const view = await readTurn(backend, threadId, turn);
-    if (view?.requests?.includes(run) === true) return view;
-  }
-  return undefined;
-}
-
-async function listLoggedTurns(backend: Backend, threadId: string): Promise<string[]> {
-  const log = await readLogTail(backend, threadId, LOG_TAIL);
-  return [...new Set(log.toReversed().flatMap(({ turn = '' }) => (turn === '' ? [] : [turn])))];
-}
+import { readThread, writeMessage } from './thread-messages.ts';
 
 const runRoute = {
   method: 'post',
@@ -149,40 +63,8 @@ export function agUiApp(options: AgUiOptions & AccessOptions): Hono {
 
 export function openAgUi({ onAbort = 'cancel', ...options }: AgUiOptions): Hono {
   const app = openApp();
-  const runs = new OpenRuns();
-  const answer = async (context: Context, backend: BackendOptions): Promise<Response> => {
-    const opened = await openBackend(backend, context);
-    const request = readRunRequest(await readBody(context));
-    const { threadId, runId } = request;
-    const { readers, onError } = serverFactsOf(context);
-    readers.checkPlace();
-    const taking = takeRun(opened, request);
-    const run = new RunStream(opened, request, taking);
-    const opening = {
-      name: [opened.tenant, threadId, runId],
-      aborted: context.req.raw.signal,
-      isOver: () => run.isDone || readers.closing.aborted,
-      stop: async () => await stopRun(opened, { threadId, runId }, readers.closing),
-      onError,
-    };
-    const leave = onAbort === 'cancel' ? runs.enter(opening) : () => undefined;
-    const write = async function* writeRun(left: AbortSignal): AsyncGenerator<string> {
-      try {
-        yield* run.write(left);
-      } finally {
-        leave();
-      }
-    };
-    // The turn exists once the front-end has the status. AG-UI reports a refusal as an event of the stream.
-    await Promise.allSettled([taking]);
-    try {
-      return await streamFrames(context, write, { writeFailure: ({ code, message }) => run.fail(code, message) });
-    } catch (error) {
-      leave();
-      throw error;
-    }
-  };
-  app.post('/v1/ag-ui', async (context) => await answer(context, options));
+  const door = { stops: new EarlyStops(), ...(onAbort === 'cancel' && { runs: new OpenRuns() }) };
+  app.post('/v1/ag-ui', async (context) => await answerRun(context, options, door));
   app.post('/v1/ag-ui/connect', async (context) => {
     const backend = await openBackend(options, context);
     const thread = new ThreadStream(backend, readConnecting(await readBody(context)));
@@ -192,13 +74,60 @@ export function openAgUi({ onAbort = 'cancel', ...options }: AgUiOptions): Hono 
   });
   app.post('/v1/ag-ui/stop', async (context) => {
     const backend = await openBackend(options, context);
-    return context.json(await stopRun(backend, await readBody(context), leavingOf(context)));
+    const stopping = { body: await readBody(context), stops: door.stops, left: leavingOf(context) };
+    return context.json(await stopRun(backend, stopping));
   });
   app.post('/v1/ag-ui/:agent', async (context) => {
     const agent = parseInput(idSchema, context.req.param('agent'), 'agent');
-    return await answer(context, { ...options, agent });
+    return await answerRun(context, { ...options, agent, isNamed: true }, door);
   });
   return app;
+}
+
+interface Door {
+  readonly stops: EarlyStops;
+  /** Absent: runs whose clients have left go on. */
+  readonly runs?: OpenRuns;
+}
+
+interface RunOptions extends BackendOptions {
+  /** True if the request names the agent (false). */
+  readonly isNamed?: boolean;
+}
+
+async function answerRun(context: Context, options: RunOptions, { stops, runs }: Door): Promise<Response> {
+  const backend = await openBackend(options, context);
+  const request = readRunRequest(await readBody(context));
+  const { threadId, runId } = request;
+  const { readers, onError } = serverFactsOf(context);
+  readers.checkPlace();
+  const taking = takeRun(backend, request, options.isNamed);
+  const run = new RunStream(backend, request, taking);
+  const name = [backend.tenant, threadId, runId] as const;
+  const stop = async (): Promise<void> => {
+    // A run that is being accepted would begin behind a stop that did not find it.
+    const [{ status }] = await Promise.allSettled([taking]);
+    if (status === 'rejected') return;
+    await stopRun(backend, { body: { threadId, runId }, stops, left: readers.closing });
+  };
+  const isOver = (): boolean => run.isDone || readers.closing.aborted;
+  const leave = runs?.enter({ name, aborted: context.req.raw.signal, isOver, stop, onError });
+  const write = async function* writeRun(left: AbortSignal): AsyncGenerator<string> {
+    try {
+      yield* run.write(left);
+    } finally {
+      leave?.();
+    }
+  };
+  try {
+    // The turn exists once the front-end has the status. AG-UI reports a refusal as an event of the stream.
+    await Promise.allSettled([taking]);
+    if (stops.take(name)) await stop();
+    return await streamFrames(context, write, { writeFailure: ({ code, message }) => run.fail(code, message) });
+  } catch (error) {
+    leave?.();
+    throw error;
+  }
 }
 
 /** Streams the events of one run: of the turn that it answers, and of its own turn. */
@@ -207,6 +136,7 @@ class RunStream {
   readonly #request: RunRequest;
   readonly #taking: Promise<RunTurns>;
   #table: EventTable;
+  #unseen: RunTurns['unseen'];
 
   /** @param taking run that is being taken. Its refusal ends the stream */
   constructor(backend: Backend, request: RunRequest, taking: Promise<RunTurns>) {
@@ -222,13 +152,14 @@ class RunStream {
     // A reader that connects later gets the state with the events.
     if (state !== undefined) yield this.#write([{ type: 'STATE_SNAPSHOT', snapshot: state }]);
     if (isRepeated) yield this.#write([{ type: 'MESSAGES_SNAPSHOT', messages }]);
-    const { answered, hasOwn } = await this.#taking;
+    const { answered, hasOwn, unseen } = await this.#taking;
     if (answered !== undefined) {
       this.#table = this.#openTable(answered.turn, messages, answered.calls);
       yield* this.#follow(answered.turn, left, hasOwn);
       if (this.#table.isDone) return;
     }
     this.#table = this.#openTable(runId, this.#table.messages);
+    this.#unseen = unseen;
     yield* this.#follow(runId, left, false);
   }
 
@@ -260,9 +191,24 @@ class RunStream {
         yield this.#write(this.#table.leave(part.view));
         return;
       }
+      if (this.#unseen !== undefined && part.type !== 'behind') yield this.#write(await this.#showUnseen(this.#unseen));
       yield this.#write(this.#table.add(part));
       if (this.#table.isDone) return;
     }
+  }
+
+  /** Sends the messages that other front-ends have added since the last answer that this front-end has. */
+  async #showUnseen({ seen, own }: NonNullable<RunTurns['unseen']>): Promise<AgUiEvent[]> {
+    const { threadId, runId, messages: had } = this.#request;
+    this.#unseen = undefined;
+    const thread = await readThread(this.#backend, threadId);
+    const begin = thread.findIndex(({ turn }) => turn === runId);
+    const before = begin === -1 ? thread : thread.slice(0, begin);
+    const last = before.findLastIndex(({ turn }) => turn === seen);
+    const known = last === -1 ? [] : had.slice(0, had.findLastIndex(({ id }) => turnOf(id) === seen) + 1);
+    const messages = [...known, ...before.slice(last + 1).flatMap(writeMessage), ...own];
+    this.#table = this.#openTable(runId, messages);
+    return [{ type: 'MESSAGES_SNAPSHOT', messages }];
   }
 
   /** A front-end may send results with approvals, although the turn waits for the results only afterwards. */

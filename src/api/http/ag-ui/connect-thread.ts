@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import type { LogEntry } from '../../client/index.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { readLogTail, readOpenTurns } from '../front-end/reads.ts';
+import { readOpenTurns } from '../front-end/reads.ts';
 import { writeData } from '../front-end/server-facts.ts';
 import { convertToForm, type EventForm, readEventForm } from './event-form.ts';
-import { type AgUiEvent, type AgUiMessage, agUiEventSchema, EventTable } from './events.ts';
-import { nameMessage } from './message-names.ts';
+import { agUiEventSchema } from './event-schema.ts';
+import { type AgUiEvent, type AgUiMessage, EventTable } from './events.ts';
+import { readThread, writeMessage } from './thread-messages.ts';
 
 const connectSchema = z
   .looseObject({
@@ -43,9 +43,6 @@ export function readConnecting(body: unknown): Connecting {
   return { threadId, runId, form: readEventForm(protocolVersion) };
 }
 
-/** So many of the last log entries are shown. */
-const LOG_TAIL = 500;
-
 /** Streams a thread as one run: its messages, then the events of its open turn. An unknown thread is empty. */
 export class ThreadStream {
   readonly #backend: Backend;
@@ -63,9 +60,7 @@ export class ThreadStream {
     const { client, nameOf } = this.#backend;
     yield this.#write([{ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }]);
     const open = (await readOpenTurns(this.#backend, threadId, { limit: 1 }))?.turns[0]?.turn;
-    const log = await readLogTail(this.#backend, threadId, LOG_TAIL);
-    const versions = log.length === 0 ? [] : await client.versions(nameOf(threadId));
-    const shown = omitRolledBack(log, versions);
+    const shown = await readThread(this.#backend, threadId);
     // The events of the open turn bring its messages.
     const messages = shown.flatMap((entry) => {
       return entry.turn === open && entry.message.role !== 'user' ? [] : writeMessage(entry);
@@ -103,23 +98,4 @@ export class ThreadStream {
 function findState(log: readonly LogEntry[]): unknown {
   const values = log.flatMap(({ message }) => message.data ?? []);
   return values.findLast(({ name }) => name === 'state')?.data;
-}
-
-function writeMessage({ seq, turn, message }: LogEntry): AgUiMessage[] {
-  const { role, content, toolCalls, toolCallId } = message;
-  const nameOf = (rest: string): string => (turn === undefined ? `log-${seq}` : nameMessage(turn, rest));
-  switch (role) {
-    case 'user':
-      return [{ id: nameOf(`input.${seq}`), role, content }];
-    case 'assistant': {
-      const calls = toolCalls?.map(({ id, name, arguments: written }) => {
-        return { id, type: 'function', function: { name, arguments: written } };
-      });
-      return [{ id: nameOf(`log.${seq}`), role, content, ...(calls && { toolCalls: calls }) }];
-    }
-    case 'tool':
-      return toolCallId === undefined ? [] : [{ id: nameOf(toolCallId), role, toolCallId, content }];
-    default:
-      return [];
-  }
 }

@@ -1,13 +1,8 @@
-import { z } from 'zod';
 import { isAnswerKind, type TurnView } from '../../../domain/turn.ts';
 import type { CallPart, PiecePart, ResultPart, TurnPart, Waiting } from '../../client/index.ts';
 import { undecided } from '../front-end/call-names.ts';
 import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
 import { nameMessage, writeInterrupt } from './message-names.ts';
-
-export const agUiEventSchema = z
-  .looseObject({ type: z.string() })
-  .meta({ id: 'AgUiEvent', description: 'An event of AG-UI.' });
 
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 

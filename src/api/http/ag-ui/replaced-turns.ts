@@ -1,5 +1,5 @@
 import { includesScope } from '../../../domain/access-key.ts';
-import { isTurnfoldError } from '../../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import type { LogEntry } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
@@ -18,7 +18,7 @@ const ID_CHARACTERS = 512;
 
 /** Metadata of the turn that a user message begins. */
 export function writeMessageId(id: string): Readonly<Record<string, string>> {
-  return { [MESSAGE_ID]: id.slice(0, ID_CHARACTERS) };
+  return { [MESSAGE_ID]: cutId(id) };
 }
 
 /** User message of the log or of an open turn. */
@@ -63,37 +63,52 @@ async function readLogFrom(backend: Backend, threadId: string, turn: string | un
 /** Turns that a run takes out of the thread, because its front-end no longer has their messages. Oldest first. */
 export type Replaced = readonly KnownText[];
 
+interface Compared {
+  /** User messages of the front-end behind the last turn that it shows. */
+  readonly texts: readonly UserText[];
+  /** User messages of the log behind that turn. */
+  readonly known: readonly KnownText[];
+  /** User message that the run names as replaced. */
+  readonly replaces: string | undefined;
+}
+
 /**
- * Finds the turns that an edited or regenerated message replaces. The front-end then lacks their answers, and its
- * messages differ from the log from that place on. A message that is sent again under its old id is regenerated.
- * @param texts user messages of the front-end behind the last turn that it shows
- * @param known user messages of the log behind that turn
- * @param hasSeen true if the front-end shows a turn of the log. Without one, only an old id shows an edit, because a
- *   page that was loaded again may show nothing
+ * Finds the turns that an edited or regenerated message replaces. A message that is sent again under its old id is
+ * regenerated. An edit names the message that it replaces. Without a name, a front-end that lacks turns of the log was
+ * opened before other front-ends began them, and replaces nothing.
+ * @returns `misses`: the front-end lacks turns that stay
+ * @throws invalid_input if the named message is unknown
  */
 export async function findReplaced(
   backend: Backend,
   threadId: string,
-  {
-    texts,
-    known,
-    hasSeen,
-  }: { readonly texts: readonly UserText[]; readonly known: readonly KnownText[]; readonly hasSeen: boolean },
-): Promise<Replaced> {
+  { texts, known, replaces }: Compared,
+): Promise<{ readonly replaced: Replaced; readonly misses: boolean }> {
+  const nameOf = async (one: KnownText | undefined): Promise<string | undefined> =>
+    one && (await readMessageId(backend, threadId, one.turn));
+  if (replaces !== undefined) {
+    const names = await Promise.all(known.map(nameOf));
+    const from = names.findLastIndex((name, at) => name === cutId(replaces) || known[at]?.turn === turnOf(replaces));
+    if (from !== -1) return { replaced: known.slice(from), misses: false };
+    const why = `the thread has no user message ${replaces} behind the last answer among the messages of the run`;
+    throw fieldError('invalid_input', 'forwardedProps.turnfold.replaces', why);
+  }
   const { same, used } = countSame(texts, known);
-  const rest = texts.slice(used);
-  if (same === known.length && rest.length > 0) return [];
+  const isAllKnown = used === texts.length;
+  const from = isAllKnown ? same - 1 : same;
+  const first = known[Math.max(0, from)];
   const last = texts.at(-1);
-  if (last === undefined || known.length === 0) return [];
-  const from = rest.length === 0 ? same - 1 : same;
-  const replaced = known.slice(Math.max(0, from));
-  const names = await Promise.all(replaced.map(async ({ turn }) => await readMessageId(backend, threadId, turn)));
   // A page that was loaded again has ids that name the turn.
-  const isOld = names[0] === last.id.slice(0, ID_CHARACTERS) || turnOf(last.id) === replaced[0]?.turn;
-  if (isOld) return replaced;
-  const isBehind = replaced.some(({ isOpen }) => isOpen) || names.includes(undefined);
-  // Another text under a new id: the front-end edited the message, unless turns of other callers came in between.
-  return rest.length > 0 && hasSeen && !isBehind ? replaced : [];
+  const isOld =
+    first !== undefined &&
+    last !== undefined &&
+    (cutId(last.id) === (await nameOf(first)) || turnOf(last.id) === first.turn);
+  if (isOld) return { replaced: known.slice(Math.max(0, from)), misses: false };
+  return { replaced: [], misses: same < known.length };
+}
+
+function cutId(id: string): string {
+  return id.slice(0, ID_CHARACTERS);
 }
 
 async function readMessageId(backend: Backend, threadId: string, turn: string): Promise<string | undefined> {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
-import { parseInput } from '../../../domain/parse.ts';
+import { isMapping, parseInput } from '../../../domain/parse.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { readCallName } from '../front-end/call-names.ts';
 import { type EventForm, readEventForm } from './event-form.ts';
@@ -25,6 +25,8 @@ const decisionSchema = z.strictObject({
 });
 /** Old form of a resume, which names no interrupt. */
 const commandSchema = z.looseObject({ command: z.looseObject({ resume: z.unknown() }) });
+/** Properties for turnfold itself. AG-UI has no field for the message that an edit replaces. */
+const optionsSchema = z.strictObject({ replaces: z.string().min(1).optional() });
 
 export const runInputSchema = z
   .looseObject({
@@ -55,6 +57,8 @@ export interface RunRequest {
   readonly isRepeated: boolean;
   readonly form: EventForm;
   readonly own: RunOwn;
+  /** User message that the last message replaces. */
+  readonly replaces: string | undefined;
   /** State of the front-end. Undefined if empty. */
   readonly state: unknown;
   readonly resume?: Resume;
@@ -77,13 +81,21 @@ export function readRunRequest(body: unknown): RunRequest {
   const isRepeated = messages.length < input.messages.length;
   const form = readEventForm(input.protocolVersion);
   const state = readState(input.state);
-  const request = { threadId, runId, messages, form, state, own: readRunOwn(input, messages) };
+  const replaces = readReplaces(forwardedProps);
+  const request = { threadId, runId, messages, form, state, replaces, own: readRunOwn(input, messages) };
   if (resume.length > 0) return { ...request, isRepeated: false, resume: readResume(resume) };
   const last = messages.at(-1);
   const isComplete = last?.role === 'tool' || (last?.role === 'user' && hasContent(last, messages.length - 1));
   if (isComplete) return { ...request, isRepeated };
   const expected = 'expected a user message or tool messages at the end, or `resume`';
   throw fieldError('invalid_input', 'messages', expected);
+}
+
+/** The runtime of assistant-ui puts the properties of a message into `runConfig`. */
+function readReplaces(properties: unknown): string | undefined {
+  const { turnfold, runConfig }: Record<string, unknown> = isMapping(properties) ? properties : {};
+  const given = turnfold ?? (isMapping(runConfig) ? runConfig['turnfold'] : undefined);
+  return given === undefined ? undefined : parseInput(optionsSchema, given, 'forwardedProps.turnfold').replaces;
 }
 
 function hasContent(message: AgUiMessage, index: number): boolean {

@@ -31,7 +31,9 @@ export const runOwnFields = {
   forwardedProps: z
     .unknown()
     .optional()
-    .describe('Properties of the front-end. Tools read them as `context.forwardedProps`.'),
+    .describe(
+      'Properties of the front-end. Tools read them as `context.forwardedProps`. `turnfold.replaces` names the user message that an edit replaces.',
+    ),
 };
 
 const runOwnSchema = z.looseObject(runOwnFields);
@@ -111,6 +113,6 @@ function readData(given: Given): RunOwn['context'] {
 function readProperties(given: unknown): Readonly<Record<string, unknown>> | undefined {
   if (given === undefined || given === null) return undefined;
   if (!isMapping(given)) throw fieldError('invalid_input', 'forwardedProps', 'expected a JSON object');
-  const { authorization: _token, command: _command, ...rest } = given;
+  const { authorization: _token, command: _command, turnfold: _options, ...rest } = given;
   return Object.keys(rest).length === 0 ? undefined : rest;
 }

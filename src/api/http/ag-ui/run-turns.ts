@@ -31,16 +31,27 @@ import { findSeed, seedThread } from './seed-thread.ts';
 export interface RunTurns {
   readonly answered?: { readonly turn: string; readonly calls: ReadonlySet<string> };
   readonly hasOwn: boolean;
+  /** Present if the front-end lacks turns of other front-ends. The turn of the run comes behind them. */
+  readonly unseen?: Unseen;
+}
+
+interface Unseen {
+  /** Last turn that the front-end shows. */
+  readonly seen: string;
+  /** New messages of the run. */
+  readonly own: readonly AgUiMessage[];
 }
 
 /**
  * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. The turn of a run
  * has the run's id, so a repeated request finds it.
+ * @param isNamed true if the request names the agent, so that the name may be wrong
  */
-export async function takeRun(backend: Backend, request: RunRequest): Promise<RunTurns> {
+export async function takeRun(backend: Backend, request: RunRequest, isNamed = false): Promise<RunTurns> {
   const { threadId, runId, messages } = request;
   const own = await readTurn(backend, threadId, runId);
   const open = await readOpenTurns(backend, threadId, { limit: 1 });
+  if (isNamed && open === undefined) await checkAgent(backend);
   const answering = await findAnswers(backend, request, { open, isRepeated: own !== undefined });
   const turn = answering?.view.turn;
   // A run without a message may have the id of the turn that it answers.
@@ -52,7 +63,8 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
     if (input !== undefined) await begin(backend, request, { input, seed });
     const results = isRepeated ? findShownResults(messages) : undefined;
     const isKnown = results !== undefined && (await readTurn(backend, threadId, results.turn)) !== undefined;
-    return { ...(isKnown && { answered: results }), hasOwn: true };
+    const unseen = input?.unseen && { unseen: input.unseen };
+    return { ...(isKnown && { answered: results }), hasOwn: true, ...unseen };
   }
   if (input !== undefined) await checkInput(backend, request, input, answering.view);
   const { answers, view } = answering;
@@ -61,6 +73,16 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   if (input !== undefined) await enqueue(backend, request, input, 'steer');
   const calls = new Set(Object.keys(answers));
   return { answered: { turn: view.turn, calls }, hasOwn: input !== undefined || isRepeated };
+}
+
+/**
+ * Without any worker, each name is taken: turns are durable, and the workers may come later.
+ * @throws unknown_agent if workers run, and none has the agent
+ */
+async function checkAgent({ client, agent }: Backend): Promise<void> {
+  const served = await client.agents();
+  if (served.length === 0 || served.some((one) => one.agent === agent)) return;
+  throw fieldError('unknown_agent', 'agent', `no running worker has an agent with the name ${agent}`);
 }
 
 interface Beginning {
@@ -193,6 +215,7 @@ interface NewMessage {
   readonly files: readonly InputPart[];
   /** Turns that the message replaces. */
   readonly replaced: Replaced;
+  readonly unseen?: Unseen | undefined;
 }
 
 /**
@@ -204,16 +227,19 @@ interface NewMessage {
  */
 async function readNewMessage(
   backend: Backend,
-  { threadId, messages }: RunRequest,
+  request: RunRequest,
   answered: string | undefined,
 ): Promise<NewMessage | undefined> {
+  const { threadId, messages, replaces } = request;
   const seen = answered ?? findSeenTurn(messages);
   const { texts, firstNew, isBehindTurn } = readThreadTexts(messages, seen);
   const last = texts.length - 1;
   if (firstNew > last) return undefined;
   const known = await readKnownTexts(backend, threadId, { seen, isBehindTurn });
-  const replaced =
-    answered === undefined ? await findReplaced(backend, threadId, { texts, known, hasSeen: seen !== undefined }) : [];
+  const { replaced, misses } =
+    answered === undefined
+      ? await findReplaced(backend, threadId, { texts, known, replaces })
+      : { replaced: [], misses: false };
   const kept = known.slice(0, known.length - replaced.length).map(({ text }) => text);
   const found = findKnown(
     texts.map(({ text }) => text),
@@ -221,12 +247,18 @@ async function readNewMessage(
   );
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
-    // A run without answers is sent for its last message. If an earlier one has the same text, the person asks again.
+    // A run without answers always adds its last message, also if an earlier message has the same text.
     return !found.has(index) || (answered === undefined && index === last);
   });
   const text = added.map((one) => one.text).join('\n\n');
   const files = added.flatMap((one) => one.files);
-  return added.length === 0 ? undefined : { id: added.at(-1)?.id ?? '', text, files, replaced };
+  if (added.length === 0) return undefined;
+  const ids = new Set(added.map(({ id }) => id));
+  const unseen =
+    seen !== undefined && misses
+      ? { seen, own: messages.filter(({ id, role }) => role === 'user' && ids.has(id)) }
+      : undefined;
+  return { id: added.at(-1)?.id ?? '', text, files, replaced, unseen };
 }
 
 function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {

@@ -4,7 +4,8 @@ import { parseInput } from '../../../domain/parse.ts';
 import { isAnswerKind } from '../../../domain/turn.ts';
 import type { AccessOptions } from '../access.ts';
 import { type Backend, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { readOpenTurns } from '../front-end/reads.ts';
+import { EarlyStops } from '../front-end/early-stops.ts';
+import { readIfAny, readOpenTurns } from '../front-end/reads.ts';
 import {
   guardApp,
   leavingOf,
@@ -62,6 +63,7 @@ interface Asked {
 export function openChat(options: ChatOptions): Hono {
   const { replayMs = REPLAY_MS, whileWaiting = 'refuse' } = options;
   const app = openApp();
+  const stops = new EarlyStops();
   const ask = async (context: Context): Promise<Asked> => {
     const backend = await openBackend(options, context);
     return { backend, id: parseInput(idSchema, context.req.param('id'), 'id') };
@@ -74,6 +76,7 @@ export function openChat(options: ChatOptions): Hono {
     serverFactsOf(context).readers.checkPlace();
     const turn = await takeChatRequest(backend, request, whileWaiting);
     const { id } = request;
+    await endIfStopped(backend, stops, { id, turn: turn.turn });
     const chat = { backend, id, version, request };
     return await streamFrames(context, (left) => streamChat({ ...chat, left }, turn), FRAMES);
   });
@@ -91,7 +94,7 @@ export function openChat(options: ChatOptions): Hono {
   app.post('/v1/chat/:id/stop', async (context) => {
     const { backend, id } = await ask(context);
     const body = await readJsonBody(context.req.raw, serverFactsOf(context).body);
-    return context.json(await stopChat(backend, id, body, leavingOf(context)));
+    return context.json(await stopChat(backend, id, { body, stops, left: leavingOf(context) }));
   });
 
   app.get('/v1/chat/:id', async (context) => {
@@ -100,11 +103,26 @@ export function openChat(options: ChatOptions): Hono {
     const pieces = writeMessages(id, await openChatHistory(backend, id, readVersion(context, options)));
     return answerJson({ request: context.req.raw, cut, readers, limits, pieces });
   });
-  return openPageRoutes(app, ask, options);
+  return openPageRoutes(app, { ask, stops, options });
+}
+
+/** Cancels a turn for which a stop came before it. */
+async function endIfStopped(
+  { client, tenant, nameOf }: Backend,
+  stops: EarlyStops,
+  { id, turn }: { readonly id: string; readonly turn: string },
+): Promise<void> {
+  if (stops.take([tenant, id, turn])) await readIfAny(client.cancel(nameOf(id), turn));
+}
+
+interface PageRoutes {
+  readonly ask: (context: Context) => Promise<Asked>;
+  readonly stops: EarlyStops;
+  readonly options: ChatOptions;
 }
 
 /** Routes of `turnfold/chat`, beside those that the stock transport calls. */
-function openPageRoutes(app: Hono, ask: (context: Context) => Promise<Asked>, options: ChatOptions): Hono {
+function openPageRoutes(app: Hono, { ask, stops, options }: PageRoutes): Hono {
   const { whileWaiting = 'refuse' } = options;
   app.get('/v1/chat/:id/messages', async (context) => {
     const chat = { ...(await ask(context)), sdkVersion: readVersion(context, options) };
@@ -113,7 +131,9 @@ function openPageRoutes(app: Hono, ask: (context: Context) => Promise<Asked>, op
 
   app.post('/v1/chat/:id/messages', async (context) => {
     const { backend, id } = await ask(context);
-    return context.json(await acceptMessage(backend, { id, body: await readBody(context), whileWaiting }), 202);
+    const accepted = await acceptMessage(backend, { id, body: await readBody(context), whileWaiting });
+    await endIfStopped(backend, stops, { id, turn: accepted.turn });
+    return context.json(accepted, 202);
   });
 
   app.post('/v1/chat/:id/answers', async (context) => {

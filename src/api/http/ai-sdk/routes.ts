@@ -8,6 +8,7 @@ import { EVENT_STREAM } from '../event-stream.ts';
 import { acceptedSchema, messageRequestSchema } from './accept-message.ts';
 import { answersRequestSchema } from './chat-answers.ts';
 import { chatRequestSchema } from './chat-request.ts';
+import { chunkSchema } from './chunk-schema.ts';
 import { SDK_VERSIONS } from './chunks.ts';
 import { historyQuery } from './history-page.ts';
 import { stopRequestSchema } from './stop-chat.ts';
@@ -37,10 +38,6 @@ export const liveQuery = z.looseObject({
     .describe('`after` of the messages, or id of the last event. Absent: events from now on.'),
 });
 
-const chunkSchema = z
-  .looseObject({ type: z.string() })
-  .meta({ id: 'UiMessageChunk', description: 'A chunk of the UI message stream, version 1, of the AI SDK.' });
-
 const messageSchema = z
   .looseObject({
     id: z.string(),
@@ -56,6 +53,10 @@ const openTurnSchema = z
     state: z.enum(['scheduled', 'queued', 'running', 'waiting']),
     position: z.number().describe('Number of turns in front.'),
     text: z.string().optional().describe("Text of the user's message. Absent once a worker has begun the turn."),
+    files: z
+      .array(z.looseObject({ mediaType: z.string(), filename: z.string().optional() }))
+      .optional()
+      .describe('Files of the message, without their contents.'),
     waiting: z
       .looseObject({ for: z.enum(WAIT_KINDS), until: z.number(), calls: z.array(z.looseObject({})) })
       .optional(),
@@ -85,7 +86,18 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     summary: 'Send a message of a chat page, answer its calls, edit or regenerate, and stream the answer.',
     headers,
     body: chatRequestSchema,
-    errors: ['waiting'],
+    errors: [
+      'waiting',
+      'not_found',
+      'conflict',
+      'agent_conflict',
+      'turn_conflict',
+      'mailbox_full',
+      'message_too_large',
+      'version_gone',
+      'conversation_forking',
+      'fork_abandoned',
+    ],
     results: { [EVENT_STREAM]: chunkSchema },
   },
   {
@@ -96,6 +108,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     summary: 'Stream the open answer of a chat from its start, or from an event on.',
     headers,
     query: resumeQuery,
+    errors: ['not_found'],
     results: { [EVENT_STREAM]: chunkSchema },
     empty: 'No answer is open.',
   },
@@ -106,6 +119,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     scopes: ['enqueue'],
     summary: 'Cancel the turn of a message. A turn that has ended stays as it is, and the answer has its state.',
     body: stopRequestSchema,
+    errors: ['not_found', 'conflict'],
     results: { 'application/json': z.looseObject({ turn: idSchema, state: z.enum(TURN_STATES) }) },
   },
   {
@@ -114,6 +128,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     path: CHAT,
     scopes: ['read'],
     summary: 'List the messages of a chat for a page that opens it.',
+    errors: ['invalid_input', 'too_many_readers'],
     results: { 'application/json': z.looseObject({ id: idSchema, messages: z.array(messageSchema) }) },
   },
   {
@@ -132,8 +147,16 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     scopes: ['read', 'enqueue', 'answer'],
     summary: 'Accept a message of a chat without a stream. A repeated request changes nothing.',
     body: messageRequestSchema,
-    errors: ['waiting'],
     status: 202,
+    errors: [
+      'waiting',
+      'agent_conflict',
+      'turn_conflict',
+      'mailbox_full',
+      'message_too_large',
+      'conversation_forking',
+      'fork_abandoned',
+    ],
     results: { 'application/json': acceptedSchema },
   },
   {
@@ -143,6 +166,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     scopes: ['read', 'answer'],
     summary: 'Answer calls of a chat, whatever its messages and streams do. A repeated answer changes nothing.',
     body: answersRequestSchema,
+    errors: ['not_found', 'conflict', 'message_too_large'],
     results: {
       'application/json': z.looseObject({ turn: idSchema, status: z.enum(['answered', 'still_waiting']) }),
     },

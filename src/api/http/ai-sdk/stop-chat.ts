@@ -4,7 +4,8 @@ import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import type { TurnState } from '../../../domain/turn.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { awaitArrival, readTurn } from '../front-end/reads.ts';
+import type { EarlyStops } from '../front-end/early-stops.ts';
+import { readTurn } from '../front-end/reads.ts';
 import { findLastAttempt, nameTurn } from './turn-names.ts';
 
 const unnamed = 'expected the id of the message to stop, because a stop without a name could end a later message';
@@ -18,15 +19,24 @@ export const stopRequestSchema = z
   })
   .meta({ id: 'StopRequest', examples: [{ messageId: 'm1' }] });
 
+interface Stopping {
+  readonly body: unknown;
+  readonly stops: EarlyStops;
+  readonly left: AbortSignal;
+}
+
 export async function stopChat(
   backend: Backend,
   id: string,
-  body: unknown,
-  left: AbortSignal,
+  { body, stops, left }: Stopping,
 ): Promise<{ readonly turn: string; readonly state: TurnState }> {
   const { messageId } = parseInput(stopRequestSchema, body ?? {});
-  const [named, other] = (await awaitArrival(() => findTurns(backend, id, messageId), left)) ?? [];
-  if (named === undefined) throw fieldError('not_found', 'messageId', `the chat has no turn for message ${messageId}`);
+  const names = [messageId, nameTurn(messageId, 1)].map((turn) => [backend.tenant, id, turn] as const);
+  const [named, other] = (await stops.find(names, () => findTurns(backend, id, messageId), left)) ?? [];
+  if (named === undefined) {
+    const why = `the chat has no turn for message ${messageId}. If the message comes within a minute, its turn is canceled`;
+    throw fieldError('not_found', 'messageId', why);
+  }
   if (other !== undefined) {
     const why = `this id matches two turns: ${named} by its answer, and ${other} by its user message. Cancel one of them by its turn id`;
     throw fieldError('conflict', 'messageId', why);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { TURN_LIMITS, type TurnView } from '../../../domain/turn.ts';
 import type { ConversationName, LogEntry, OpenTurns, TurnfoldClient } from '../../client/index.ts';
@@ -63,22 +62,6 @@ export async function readOpenTurns(
   return await readIfAny(client.openTurns(nameOf(conversation), options));
 }
 
-/** How long a stop waits for the request of its message, which may arrive after it. */
-const ARRIVAL_MS = 500;
-const READ_MS = 50;
-
-export async function awaitArrival<Read>(
-  read: () => Promise<Read | undefined>,
-  left: AbortSignal,
-): Promise<Read | undefined> {
-  const until = performance.now() + ARRIVAL_MS;
-  for (;;) {
-    const found = await read();
-    if (found !== undefined || left.aborted || performance.now() >= until) return found;
-    await delay(READ_MS, undefined, { signal: left }).catch(() => undefined);
-  }
-}
-
 interface NewMessages {
   readonly conversation: string;
   readonly agent: string;
@@ -107,6 +90,6 @@ export async function checkMessages(
   }
   const { mailbox = 0 } = open ?? {};
   if (mailbox + texts.length <= TURN_LIMITS.maxQueuedTurns) return;
-  const why = `${mailbox} turns are queued, running or waiting. Send the message once turns have settled`;
+  const why = `the conversation has ${mailbox} of at most ${TURN_LIMITS.maxQueuedTurns} turns that are queued, running or waiting. Send the message once turns have settled`;
   throw fieldError('mailbox_full', field, why);
 }
