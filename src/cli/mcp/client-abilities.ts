@@ -18,7 +18,7 @@ interface Capabilities {
 export function readAbilities({ server }: McpServer, { mcpReq: { envelope } }: ServerContext): Abilities {
   const said = (envelope as Readonly<Record<string, unknown>> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const { elicitation, extensions } = (said ?? server.getClientCapabilities() ?? {}) as Capabilities;
-  // A client that declares no kind of question takes forms. One that declares only `url` opens pages, and has no forms.
+  // A client that declares no kind of question takes forms. A client that declares only `url` opens pages instead.
   const isAskable = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
   return { isAskable, takesTasks: said !== undefined && extensions?.[TASKS] !== undefined };
 }

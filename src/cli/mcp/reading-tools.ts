@@ -8,7 +8,7 @@ import { fieldError } from '../../domain/errors.ts';
 import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
 import type { Version } from '../../domain/version.ts';
 import { answerErrors, readFittingPage, showMessage, writeJsonResult } from './answers.ts';
-import { searchLog, writeMessage } from './search-log.ts';
+import { searchLog, writeWholeMessage } from './search-log.ts';
 
 /** The tenant that the tools of the server reach. */
 export interface Reach {
@@ -149,7 +149,7 @@ const LOG_TOOLS: Readonly<Record<string, ReadingTool>> = {
     read: async ({ client, nameOf }, { conversation: id, seq: at, offset }) => {
       const [entry] = await client.log(nameOf(id), { after: at - 1, limit: 1 });
       if (entry?.seq !== at) throw fieldError('not_found', 'seq', `the log has no message ${at}`);
-      const whole = writeMessage(entry.message);
+      const whole = writeWholeMessage(entry.message);
       return await readFittingPage(TEXT_CHARACTERS, async (fitting) => {
         const end = offset + fitting;
         const next = splitsPair(whole, end) ? end - 1 : end;
@@ -259,7 +259,7 @@ export function registerReadingTools(server: McpServer, reach: Reach): void {
 function registerQuestion(server: McpServer): void {
   const argsSchema = z.object({
     conversation,
-    text: z.string().min(1).max(200).describe('What the agent no longer knows, in words of the conversation.'),
+    text: z.string().min(1).max(200).describe('Words of the conversation that the agent no longer knows.'),
   });
   const description = 'Find out why a conversation forgot something.';
   server.registerPrompt('why_forgotten', { description, argsSchema }, ({ conversation: id, text }) => ({

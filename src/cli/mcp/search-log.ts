@@ -74,18 +74,18 @@ export async function searchLog(
 }
 
 /** The text of a message, and the arguments of its calls. */
-export function writeMessage({ content, toolCalls = [] }: Message): string {
+export function writeWholeMessage({ content, toolCalls = [] }: Message): string {
   return [content, ...toolCalls.map(({ name, arguments: given }) => `${name}(${given})`)].join('\n');
 }
 
 function holdsWords(message: Message, words: readonly string[]): boolean {
-  const text = writeMessage(message).toLowerCase();
+  const text = writeWholeMessage(message).toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
 function matchEntry({ seq, turn, message }: LogEntry, words: readonly string[]): Omit<Match, 'state'>[] {
   if (!holdsWords(message, words)) return [];
-  const text = writeMessage(message);
+  const text = writeWholeMessage(message);
   const at = text.toLowerCase().indexOf(words[0] ?? '');
   const shown = text.slice(Math.max(0, at - AROUND), at + AROUND).toWellFormed();
   return [{ seq, role: message.role, ...(turn !== undefined && { turn }), text: shown }];

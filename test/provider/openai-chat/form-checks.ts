@@ -79,6 +79,8 @@ function* checkParts(parts: readonly JsonObject[], role: string, index: number):
       }
       if (!isObject(part['image_url']))
         yield refuseMissing('request', `messages[${index}].content[${position}].image_url`);
+    } else if (part['type'] === 'file' && role === 'user') {
+      if (!isObject(part['file'])) yield refuseMissing('request', `messages[${index}].content[${position}].file`);
     } else {
       const param = `messages[${index}].content[${position}].type`;
       yield refuseChoice('request', param, readText(part['type']), ['text', 'image_url', 'input_audio', 'file']);
