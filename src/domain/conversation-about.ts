@@ -3,8 +3,11 @@ import { metadataSchema, type TurnMetadata } from './turn.ts';
 
 const ABOUT_LIMITS = { ownerCharacters: 128, titleCharacters: 200, firstWordsBytes: 60 } as const;
 
-/** Line breaks would spoil lists, and other control characters terminals. */
-const ONE_LINE = /^[^\p{Cc}\u2028\u2029]+$/u;
+/**
+ * Line breaks would spoil lists, and other control characters terminals. Half of a surrogate pair has no UTF-8, so Redis
+ * would hold another owner.
+ */
+const ONE_LINE = /^[^\p{Cc}\p{Cs}\u2028\u2029]+$/u;
 
 /** The application chooses owners, so an owner may contain any printable character: `auth0|17`, `ann@example.com`. */
 export const ownerSchema = z

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ownerSchema } from '../../src/domain/conversation-about.ts';
 import {
   isConversationToken,
   joinToken,
@@ -48,6 +49,18 @@ test.each([
   ['has claims that are no object', joinToken(Buffer.from('null').toString('base64url'), signature)],
 ])('a text that %s is no conversation token', (_, token) => {
   expect(readConversationToken(token)).toBeUndefined();
+});
+
+test.each(['x', 'ü', '訂', '"', '😀'])('a token with the longest ids and an owner of many %s is read', (character) => {
+  const owner = ownerSchema.parse(character.repeat(128 / character.length));
+  const longest = { ...claims, tenant: 't'.repeat(128), conversation: 'c'.repeat(128), owner, expiresAt: 9e15 };
+  const scopes = ['read', 'enqueue', 'answer'] as const;
+  const signed = writeClaims({ ...longest, scopes });
+  expect(readConversationToken(joinToken(signed, signature))?.claims).toEqual({ ...longest, scopes });
+});
+
+test('an owner with half of a surrogate pair is refused', () => {
+  for (const owner of ['\ud83d', 'ann\ude00', '\ude00\ud83d']) expect(ownerSchema.safeParse(owner).success).toBe(false);
 });
 
 test('claims padded with blanks are read as long as they are not too long', () => {

@@ -67,7 +67,7 @@ export class ConversationGuard {
     await known;
   }
 
-  async reaches(name: ConversationName): Promise<boolean> {
+  async #reaches(name: ConversationName): Promise<boolean> {
     try {
       await this.check(name);
       return true;
@@ -75,6 +75,12 @@ export class ConversationGuard {
       if (isTurnfoldError(error, 'access_denied')) return false;
       throw error;
     }
+  }
+
+  /** Asks for all items of a page at once: one by one, a page of 100 would take 100 round trips. */
+  async keepReached<Item extends NamedConversation>(items: readonly Item[]): Promise<Item[]> {
+    const reached = await Promise.all(items.map((item) => this.#reaches(item)));
+    return items.filter((_, at) => reached[at] === true);
   }
 
   /** Asks again for all conversations of the request, also after a check that could not run. @throws access_denied */
@@ -192,9 +198,11 @@ const RULES: Partial<Record<keyof TurnfoldClient, Rule>> = {
     checkUnbound(caller, 'conversation');
     const { limit = LIMIT } = input;
     const all = await client.failedTurns({ ...input, limit: MOST_FAILED });
-    const allowed = [];
-    for (const turn of all) if (allowed.length < limit && (await guard.reaches(turn))) allowed.push(turn);
-    return allowed;
+    const allowed: typeof all = [];
+    for (let from = 0; allowed.length < limit && from < all.length; from += LIMIT) {
+      allowed.push(...(await guard.keepReached(all.slice(from, from + LIMIT))));
+    }
+    return allowed.slice(0, limit);
   },
   append: created,
   conversations: async ({ guard, caller, client }, input: Parameters<TurnfoldClient['conversations']>[0] = {}) => {
@@ -266,8 +274,7 @@ async function filterPages<Item extends NamedConversation>(
   const items: Item[] = [];
   for (let from = after; ; ) {
     const page = await read(from);
-    for (const item of page.items) {
-      if (!(await guard.reaches(item))) continue;
+    for (const item of await guard.keepReached(page.items)) {
       items.push(item);
       if (items.length === limit) return { items, next: cursorOf(item) };
     }
