@@ -60,7 +60,8 @@ if context ~= '' then
   redis.call('HSET', txt, 'c:' .. turn, context)
 end
 if original ~= '' then
-  own = redis.call('HGET', turnPrefix .. original, 'own') or ''
+  -- A worker of an earlier release left the text where it was.
+  own = redis.call('HGET', turnPrefix .. original, 'own') or redis.call('HGET', txt, 'o:' .. original) or ''
   redis.call('HSET', key, 'redriveOf', original)
   redis.call('HSET', turnPrefix .. original, 'redrivenAs', turn)
 end

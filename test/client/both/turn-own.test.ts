@@ -23,7 +23,7 @@ function decide(request: ModelRequest): ScriptedOutcome {
   const input = messages[at]?.content ?? '';
   asked.set(input, [...(asked.get(input) ?? []), request]);
   if (input.startsWith('say ')) return { content: input.slice(4) };
-  if (input === 'fail' && asked.get(input)?.length === 1) return new Error('the first call fails');
+  if (input.startsWith('fail') && asked.get(input)?.length === 1) return new Error('the first call fails');
   const results = messages.slice(at).filter(({ role }) => role === 'tool');
   if (results.length > 0) return { content: results.map(({ content }) => content).join(' | ') };
   const isOwn = tools.some(({ name }) => name === 'locate');
@@ -161,6 +161,20 @@ describe('the end of a turn', () => {
     expect(view.waiting?.calls[0]?.name).toBe('locate');
     expect(asked.get('fail')?.at(-1)?.system).toMatch(/Stay calm\.$/);
     await fixture.client.cancel(conversation, turn);
+  });
+
+  test('a redrive finds what the turn brought where a worker of an earlier release has left it', async () => {
+    const conversation = await enqueue({ input: 'fail again', instructions: 'Stay calm.' });
+    expect(await untilStill(conversation)).toMatchObject({ state: 'failed' });
+    const { redis } = fixture;
+    const [hash = ''] = await redis.keys(`*:t:${conversation}:t1`);
+    const own = (await redis.hget(hash, 'own')) ?? '';
+    expect(JSON.parse(own)).toEqual({ instructions: 'Stay calm.' });
+    await redis.hset(hash.replace(/:t:.*/, `:txt:${conversation}`), 'o:t1', own);
+    await redis.hdel(hash, 'own');
+    const { turn } = await fixture.client.redrive(conversation, 't1');
+    expect(await untilStill(conversation, turn)).toMatchObject({ state: 'completed' });
+    expect(asked.get('fail again')?.at(-1)?.system).toMatch(/Stay calm\.$/);
   });
 
   test.each([
