@@ -140,14 +140,14 @@ export function findVersionBefore(versions: readonly Version[], seq: number): Ve
   return found ?? (isWhole ? START_VERSION : undefined);
 }
 
-/** @throws over_hard_limit with the calculation */
-export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
+/** @param field argument that chose the context @throws over_hard_limit with the calculation */
+export function checkHardLimit(version: Version, outside: Weight, hardTokens: number, field = 'version'): void {
   const { tokensAfter } = version;
   if (tokensAfter < hardTokens) return;
   const parts = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens}`;
   const why = `the restored context would have ${tokensAfter} tokens (${parts}), but must stay below the hard limit of ${hardTokens}. Restore a smaller version`;
   const sum = `${parts} = ${tokensAfter} >= hard limit ${hardTokens}`;
-  throw fieldError('over_hard_limit', 'version', why, { details: { sum } });
+  throw fieldError('over_hard_limit', field, why, { details: { sum } });
 }
 
 /** Counts the messages that the live context shows individually, and the new context does not. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
+import { explainIssue } from './issue-text.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
 /** Maximum characters of a path in an error, because a caller's keys can be of any length. */
@@ -37,7 +38,7 @@ export function safeParse<T>(
       const message = `${at || 'input'}: expected an object or a string, got binary data`;
       return { success: false, problems: [new TurnfoldError(code, message, { field: at })] };
     }
-    const { success, data, error } = schema.safeParse(value, context);
+    const { success, data, error } = schema.safeParse(value, { error: explainIssue, ...context });
     return success ? { success, data } : { success, problems: nameIssues(error, at, code) };
   } catch (error) {
     const field = joinPath(at, findUnreadable(value));

@@ -1,5 +1,6 @@
 import { writeBoundedJson } from './bounded-json.ts';
 import { fieldError, TurnfoldError } from './errors.ts';
+import { explainIssue } from './issue-text.ts';
 import { findUnreadable, isMapping, joinPath, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
@@ -74,7 +75,7 @@ function examineFields(fields: Record<string, unknown>, at: string): PolicyExami
   const unknown = Object.keys(fields).filter((key) => !isKnown(key));
   const strays = unknown.map((key) => refusal(joinKeys(at, key), 'a policy has no such setting'));
   const known = Object.fromEntries(Object.entries(fields).filter(([key]) => isKnown(key)));
-  const { success, data, error } = policyInputSchema.safeParse(known);
+  const { success, data, error } = policyInputSchema.safeParse(known, { error: explainIssue });
   const problems = [...strays, ...(success ? [] : nameIssues(error, at, 'invalid_policy'))];
   return { policy: data ?? {}, warnings: [], problems };
 }

@@ -149,13 +149,13 @@ function refuseTurn(
     case 'full': {
       const { queued } = result;
       const why =
-        `${queued} turns are queued, running or waiting, and maxQueuedTurns is ${maxQueuedTurns}. ` +
+        `the conversation has ${queued} of at most ${maxQueuedTurns} turns that are queued, running or waiting. ` +
         'Try again once turns have settled';
       return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
     }
     case 'busy': {
       const { queued } = result;
-      const why = `${queued} turns are queued or in flight, and onBusy is reject. Try again once they have settled`;
+      const why = `onBusy is reject, and the conversation has turns that are queued or in flight (${queued}). Try again once they have settled`;
       return fieldError('conversation_busy', 'conversation', why, { details: { queued } });
     }
     case 'not_failed':

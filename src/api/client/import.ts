@@ -15,6 +15,8 @@ interface ImportInput {
   readonly messages: readonly Message[];
   readonly owner?: string | undefined;
   readonly title?: string | undefined;
+  /** Name of the id in errors (`id`). */
+  readonly idField?: string;
 }
 
 /** Redis serves no other client while it runs an append, so an append of this size takes less than a second. */
@@ -28,7 +30,7 @@ const MAX_BATCH_CHARACTERS = 2_000_000;
  */
 export async function importConversation(
   client: Pick<TurnfoldClient, 'append'>,
-  { conversation, tenant, agent, messages, owner, title }: ImportInput,
+  { conversation, tenant, agent, messages, owner, title, idField = 'id' }: ImportInput,
 ): Promise<void> {
   await eventLoopShare.run(checkWhole(messages));
   let expectedHead = 0;
@@ -37,7 +39,7 @@ export async function importConversation(
     await client
       .append({ conversation, tenant, agent, messages: batch, expectedHead, operation, owner, title })
       .catch((error: unknown) => {
-        throw nameConflict(error, conversation, expectedHead);
+        throw nameConflict(error, { conversation, expectedHead, idField });
       });
     expectedHead += batch.length;
   }
@@ -54,7 +56,11 @@ function* checkWhole(messages: readonly Message[]): Interruptible<void> {
   adoptMessages(read, 1);
 }
 
-function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
+interface RefusedImport extends Required<Pick<ImportInput, 'conversation' | 'idField'>> {
+  readonly expectedHead: number;
+}
+
+function nameConflict(cause: unknown, { conversation, expectedHead, idField }: RefusedImport): unknown {
   if (!isTurnfoldError(cause, 'conflict')) return cause;
   const { details = {} } = cause;
   const head = String(details['head']);
@@ -62,7 +68,7 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
     expectedHead === 0
       ? `${conversation} exists already with ${head} messages. Use another id or another tenant.`
       : `another writer appended to ${conversation} during the import. ${expectedHead} of its ${head} messages were imported.`;
-  return fieldError('conflict', 'id', why, { details, cause });
+  return fieldError('conflict', idField, why, { details, cause });
 }
 
 /** Derives the id from the messages, so that a repeated import is the same operation. */

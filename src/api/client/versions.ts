@@ -137,7 +137,8 @@ async function tryReplace(
   // The store refuses the replacement if another version is live, unless the operation was done before.
   const expected = expectedVersion ?? state.size.version;
   const version = { ...made, number: expected + 1 };
-  if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens);
+  const field = changes.cause === 'rollback' ? 'turn' : 'version';
+  if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens, field);
   const replacement = {
     conversation,
     operation,

@@ -119,7 +119,7 @@ export const accessOperations = {
     path: '/v1/webhooks',
     scope: 'admin',
     command: 'webhooks add',
-    errors: ['conflict', 'not_offered'],
+    errors: ['not_offered'],
     summary: 'Add a webhook of the tenant. The answer shows the secret of its signatures once.',
     body: z.strictObject(webhookFields),
     status: 201,

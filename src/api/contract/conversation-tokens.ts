@@ -62,7 +62,6 @@ export const tokenOperations = {
     path: `${CONVERSATION}/tokens`,
     scope: 'enqueue',
     command: 'token',
-    errors: ['not_found', 'conflict'],
     summary: 'Create a token that reaches one conversation, for a browser. It has at most the scopes of the caller.',
     body: tokenInputSchema.default({ scopes: [...TOKEN_SCOPES], expiresInMs: TOKEN_LIMITS.expiresInMs }),
     status: 201,

@@ -274,7 +274,7 @@ export const conversationOperations = {
     path: `${CONVERSATION}/fork`,
     scope: 'admin',
     command: 'fork',
-    errors: ['not_found', 'gone', 'conflict', 'version_gone', 'conversation_forking', 'fork_abandoned'],
+    errors: ['not_found', 'gone', 'conflict', 'version_gone', 'conversation_forking'],
     summary: 'Copy a conversation into a new one, whole or up to a version or message.',
     repeatedBy: 'operation',
     keyName: 'forkConversation',

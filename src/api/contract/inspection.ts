@@ -245,7 +245,7 @@ export const inspectionOperations = {
     path: `${CONVERSATION}/outline`,
     scope: 'read',
     command: { none: 'for the page of `turnfold inspect`' },
-    errors: ['not_found'],
+    errors: ['not_found', 'version_gone'],
     summary: 'List messages without their texts, in pages, and what became of each in the context.',
     query: outlineInputSchema,
     exampleQuery: { limit: 2 },

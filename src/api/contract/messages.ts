@@ -80,23 +80,25 @@ export type LogPart = z.input<typeof logPartSchema>;
 /** More fields than a message has in any format of `src/wire/histories`. */
 export const MAX_MESSAGE_FIELDS = 100;
 
-const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_MESSAGE_FIELDS), MAX_MESSAGES).meta({
-  description:
-    'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',
-  override: {
-    type: 'array',
-    minItems: 1,
-    maxItems: MAX_MESSAGES,
-    items: {
-      type: 'object',
-      properties: {
-        role: { enum: ['system', 'developer', 'user', 'assistant', 'tool', 'function'] },
-        content: { description: 'Text, or a list of content parts.' },
+const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_MESSAGE_FIELDS), MAX_MESSAGES)
+  .min(1, 'expected at least one message')
+  .meta({
+    description:
+      'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',
+    override: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MAX_MESSAGES,
+      items: {
+        type: 'object',
+        properties: {
+          role: { enum: ['system', 'developer', 'user', 'assistant', 'tool', 'function'] },
+          content: { description: 'Text, or a list of content parts.' },
+        },
+        required: ['role'],
       },
-      required: ['role'],
     },
-  },
-});
+  });
 
 const answeredMessage = messageSchema
   .extend({
@@ -166,7 +168,6 @@ const OF_MESSAGES: readonly RouteError[] = [
   'conversation_forking',
   'fork_abandoned',
   'orphan_result',
-  'duplicate_call',
   'message_too_large',
 ];
 

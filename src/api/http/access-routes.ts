@@ -1,4 +1,4 @@
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { checkUnbound } from './caller.ts';
 import { HttpProblem } from './problem.ts';
 import type { Call, RouteHandlers, RouteServices } from './route.ts';
@@ -18,7 +18,7 @@ export const accessHandlers: RouteHandlers = {
   },
   rotateAccessKey: async (call) => {
     const { service: keys } = open(call, 'keys');
-    return { body: await keys.rotate(await ownKey(call), call.body) };
+    return { body: await nameKey(keys.rotate(await ownKey(call), call.body)) };
   },
   revokeAccessKey: async (call) => {
     const { service: keys } = open(call, 'keys');
@@ -66,6 +66,14 @@ function open<Name extends keyof Services>(
   if (service !== undefined) return { tenant: caller.tenant, service };
   const why = `the client of this server has no ${name}. Give createHttpApp a client of openClient`;
   throw new HttpProblem('not_offered', why, { field: name });
+}
+
+/** The client names the key by the argument `id`, and the path by `key`. */
+async function nameKey<Answer>(answering: Promise<Answer>): Promise<Answer> {
+  return await answering.catch((error: unknown) => {
+    if (!isTurnfoldError(error) || error.field !== 'id') throw error;
+    throw fieldError(error.code, 'key', error.reason, { cause: error });
+  });
 }
 
 async function ownKey(call: Call): Promise<string> {

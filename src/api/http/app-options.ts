@@ -79,7 +79,7 @@ export interface ProtocolRoute {
   readonly status?: 201 | 202;
   /** Schemas of a success by media type. For a stream: the schema of the data of its events. */
   readonly results: Readonly<Record<string, z.ZodType>>;
-  /** Codes of errors of this route. The document adds those of access, of a body and of a write. */
+  /** Codes of errors of this route. The document adds those of access, of a query, of a body and of a write. */
   readonly errors?: readonly RouteError[];
   /** Description of the answer 204. Absent if the route never answers 204. */
   readonly empty?: string;

@@ -117,8 +117,6 @@ const ALWAYS: readonly RouteError[] = [
   'server_stopping',
 ];
 const OF_INPUT: readonly RouteError[] = ['invalid_input'];
-const OF_NAMES: readonly RouteError[] = ['not_found'];
-const OF_STATES: readonly RouteError[] = ['conflict'];
 const OF_BODIES: readonly RouteError[] = [
   'invalid_input',
   'request_timeout',
@@ -145,31 +143,13 @@ function listErrors(row: Operation): RouteError[] {
   ]);
 }
 
-/** Errors of `enqueueTurn` and `append`, which protocols call. */
-const OF_TURNS: readonly RouteError[] = [
-  'agent_conflict',
-  'turn_conflict',
-  'conflict',
-  'conversation_busy',
-  'conversation_forking',
-  'fork_abandoned',
-  'mailbox_full',
-  'message_too_large',
-  'orphan_result',
-  'duplicate_call',
-  'gone',
-];
-
-/** The same for a route of a protocol. A protocol uses several operations, so its routes have their errors together. */
-function listProtocolErrors({ method, path, query, body, scopes, results, errors = [] }: ProtocolRoute) {
+/** The same for a route of a protocol, which names the errors of the operations that it uses. */
+function listProtocolErrors({ method, query, body, scopes, results, errors = [] }: ProtocolRoute): RouteError[] {
   return unique([
     ...ALWAYS,
-    ...(query !== undefined || path.includes('{') ? OF_INPUT : []),
+    ...(query === undefined ? [] : OF_INPUT),
     ...(body === undefined ? [] : OF_BODIES),
     ...(method === 'get' || scopes.every((scope) => scope === 'read') ? [] : OF_WRITES),
-    ...(body !== undefined || path.includes('{') ? OF_NAMES : []),
-    ...(body !== undefined && scopes.includes('enqueue') ? OF_TURNS : []),
-    ...(scopes.length > 1 || scopes.includes('admin') ? OF_STATES : []),
     ...(EVENT_STREAM in results ? OF_READERS : []),
     ...errors,
   ]);
@@ -186,32 +166,37 @@ const openAiErrorSchema = z
   .looseObject({
     error: z.looseObject({
       type: z.string(),
-      code: z.string().describe('Error code for programs, as in docs/reference/errors.md and docs/reference/http.md.'),
+      code: z.string().describe('Code of the problem, or the code that OpenAI has for this error.'),
       message: z.string().describe('Explanation for people.'),
       param: z.string().nullable().describe('Path of the wrong field, header or parameter.'),
     }),
   })
-  .meta({ id: 'OpenAiError', description: "An error in the form of OpenAI's APIs." });
+  .meta({ id: 'OpenAiError', description: "The error object of OpenAI's APIs, which such a problem also has." });
 
 /** Described error answers by id: routes with the same errors share one description. */
 type SharedErrors = Map<string, ZodOpenApiResponseObject>;
 
+/** The server refuses such a request before it knows the route, so this answer never has the form of a protocol. */
+const OF_NO_ROUTE: ReadonlySet<RouteError> = new Set(['headers_too_large']);
+
 /**
- * Describes error answers by status. The function that writes an error also decides its status and media type here,
- * so that the document cannot differ from the answers.
+ * Describes error answers by status. The function that writes an error also decides its status here, so that the
+ * document cannot differ from the answers.
  */
 function describeErrors(
   codes: readonly RouteError[],
   shared: SharedErrors,
   answerError: AnswerError = answerProblem,
 ): ZodOpenApiResponsesObject {
-  const written = codes.map((code) => ({ code, ...readForm(answerError(sampleOf(code), () => undefined)) }));
+  const written = codes.map((code) => {
+    const answer = OF_NO_ROUTE.has(code) ? answerProblem : answerError;
+    return { code, isProblem: answer === answerProblem, status: answer(sampleOf(code), () => undefined).status };
+  });
   const byStatus = Map.groupBy(written, ({ status }) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => {
-      const [{ type } = { type: PROBLEM_TYPE }] = found;
-      const form = { type, codes: found.map(({ code }) => code) };
-      const id = `${type === PROBLEM_TYPE ? '' : 'OpenAi-'}${status}-${form.codes.join('-')}`;
+      const form = { isProblem: found.every(({ isProblem }) => isProblem), codes: found.map(({ code }) => code) };
+      const id = `${form.isProblem ? '' : 'OpenAi-'}${status}-${form.codes.join('-')}`;
       const described = shared.get(id) ?? { id, ...describeStatus(status, form) };
       shared.set(id, described);
       return [String(status), described];
@@ -225,24 +210,17 @@ function sampleOf(code: RouteError): Error {
   return isHttpCode(code) ? new HttpProblem(code, 'sample') : new TurnfoldError(code, 'sample');
 }
 
-function readForm({ status, headers }: Response): { readonly status: number; readonly type: string } {
-  return { status, type: headers.get('content-type') ?? PROBLEM_TYPE };
-}
-
 interface StatusForm {
-  readonly type: string;
+  /** True: a plain problem. False: the problem also has the error object of OpenAI. */
+  readonly isProblem: boolean;
   readonly codes: readonly RouteError[];
 }
 
-function describeStatus(status: number, { type, codes }: StatusForm): ZodOpenApiResponseObject {
-  const code = z.enum(codes);
-  const schema =
-    type === PROBLEM_TYPE
-      ? z.intersection(problemSchema, z.looseObject({ status: z.literal(status), code }))
-      : z.intersection(openAiErrorSchema, z.looseObject({ error: z.looseObject({ code }) }));
+function describeStatus(status: number, { isProblem, codes }: StatusForm): ZodOpenApiResponseObject {
+  const problem = z.intersection(problemSchema, z.looseObject({ status: z.literal(status), code: z.enum(codes) }));
   return {
     description: codes.map((one) => `\`${one}\``).join(', '),
     headers: HEADERS,
-    content: { [type]: { schema } },
+    content: { [PROBLEM_TYPE]: { schema: isProblem ? problem : z.intersection(problem, openAiErrorSchema) } },
   };
 }

@@ -116,7 +116,7 @@ const handlers: RouteHandlers = {
     const { messages, notes } = await eventLoopShare.run(
       readHistoryInSlices({ messages: given }, { isStrict: strict }),
     );
-    await importConversation(call.client, { ...call.name, agent, messages, owner, title });
+    await importConversation(call.client, { ...call.name, agent, messages, owner, title, idField: 'conversation' });
     const { conversation } = call.name;
     const body = { conversation, messages: messages.length, ...(notes.length > 0 && { notes }) };
     return { body, headers: { location: locate(call, conversation) } };

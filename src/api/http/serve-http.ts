@@ -109,10 +109,15 @@ async function closeServer(
   return 'deadline';
 }
 
-const PARSER_CODES: Readonly<Record<string, HttpCode>> = {
+const PARSER_CODES: Readonly<Record<string, keyof typeof PARSER_REASONS>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
+
+const PARSER_REASONS = {
+  headers_too_large: `the request has more than ${MAX_HEADER_BYTES} bytes of headers, the limit of this server`,
+  request_timeout: `the headers did not arrive within ${HEADERS_MS} ms, or the whole request within ${REQUEST_MS} ms`,
+} as const satisfies Partial<Record<HttpCode, string>>;
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -121,7 +126,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const code = PARSER_CODES[error.code ?? ''];
   const status = code === undefined ? 400 : HTTP_CODES[code];
-  const detail = code === undefined ? 'the request is not valid HTTP' : `the request exceeds a limit: ${code}`;
+  const detail = code === undefined ? 'the request is not valid HTTP' : PARSER_REASONS[code];
   const problem = describeProblem(status, { code: code ?? 'invalid_input', detail });
   const body = `${JSON.stringify(problem)}\n`;
   const head = [

@@ -1,4 +1,5 @@
 import { fieldError } from '../../domain/errors.ts';
+import { explainIssue } from '../../domain/issue-text.ts';
 import { SETTINGS, type SettingName, type SettingValue, settingOf } from './settings.ts';
 
 export interface SettingSource {
@@ -18,7 +19,7 @@ interface FoundText {
 
 export function readSetting<Name extends SettingName>(source: SettingSource, name: Name): SettingValue<Name> {
   const { text, field } = findText(source, name);
-  const result = SETTINGS[name].schema.safeParse(text);
+  const result = SETTINGS[name].schema.safeParse(text, { error: explainIssue });
   if (result.success) return result.data as SettingValue<Name>;
   throw fieldError('invalid_config', field, result.error.issues[0]?.message ?? 'invalid');
 }

@@ -32,13 +32,13 @@ export async function acceptMessage(
   }: { readonly id: string; readonly body: unknown; readonly whileWaiting: WhileWaiting },
 ): Promise<{ readonly turn: string; readonly messageId: string }> {
   const { message, onBusy } = parseInput(messageRequestSchema, body);
-  const input = readUserInput(message);
+  const input = readUserInput(message, 'message');
   const turn = nameTurn(message.id, 1);
   let isSteering = onBusy === 'steer';
   if ((await readTurn(backend, conversation, turn)) === undefined) {
     const { agent } = backend;
     await checkMessages(backend, { conversation, agent, texts: [input.text], field: 'id', textField: 'message' });
-    if ((await meetWait(backend, conversation, whileWaiting)) === 'steer') isSteering = true;
+    if ((await meetWait(backend, conversation, whileWaiting, 'message')) === 'steer') isSteering = true;
   }
   await beginTurn(backend, { conversation, turn, input, isSteering });
   return { turn, messageId: message.id };

@@ -44,16 +44,18 @@ export const pageMessageSchema = z.looseObject({
 const { $schema: _dialect, ...describedMessage } = z.toJSONSchema(pageMessageSchema, { io: 'input' });
 
 /** Messages are validated when they are read. The list only documents them. */
-const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
-  description:
-    'Messages of the page, oldest first. Read are the user messages behind the last answer, decisions on open calls in any message, and the message of `messageId`.',
-  override: {
-    type: 'array',
-    minItems: 1,
-    maxItems: MAX_MESSAGES,
-    items: describedMessage as object,
-  },
-});
+const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES)
+  .min(1, 'expected at least one message')
+  .meta({
+    description:
+      'Messages of the page, oldest first. Read are the user messages behind the last answer, decisions on open calls in any message, and the message of `messageId`.',
+    override: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MAX_MESSAGES,
+      items: describedMessage as object,
+    },
+  });
 
 const QUESTION = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Where is my parcel?' }] } as const;
 const EXAMPLES = [
@@ -126,11 +128,12 @@ function readOthers(messages: readonly unknown[], index: number): PageMessage[] 
   });
 }
 
-export function readUserInput(message: PageMessage): ChatInput {
+/** @param field member of the request that has the message (`messages`) */
+export function readUserInput(message: PageMessage, field: 'message' | 'messages' = 'messages'): ChatInput {
   const why = explainUnreadable(message);
-  if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
+  if (why !== undefined) throw fieldError('invalid_input', field, why);
   const text = joinText(message);
-  checkMessageBytes({ role: 'user', content: text }, 'messages');
+  checkMessageBytes({ role: 'user', content: text }, field);
   const parts = message.parts.flatMap((part) => (part.type === 'file' ? [readFile(part)] : []));
   return { text, ...(parts.length > 0 && { parts }) };
 }
@@ -207,7 +210,7 @@ function idsOf(calls: readonly Part[]): Set<string> {
   return new Set(calls.map(({ toolCallId = '' }) => toolCallId));
 }
 
-/** Returns the model steps that were not restarted. Data parts before the first step are none. */
+/** Returns the model steps that were not restarted. Data parts before the first step are not a step. */
 function takeValidSteps(parts: readonly Part[]): Part[][] {
   const steps: Part[][] = [[]];
   for (const part of parts) {

@@ -20,17 +20,23 @@ const NO_RESULT = 'No result: the user sent another message instead.';
 
 /**
  * Does what the setting says if the chat waits for answers. Decisions of the same request were stored before.
+ * @param field member of the request that has the message
  * @returns `steer` if the message joins the waiting turn
  * @throws the problem `waiting`
  */
-export async function meetWait(backend: Backend, id: string, whileWaiting: WhileWaiting): Promise<'steer' | 'enqueue'> {
+export async function meetWait(
+  backend: Backend,
+  id: string,
+  whileWaiting: WhileWaiting,
+  field: 'message' | 'messages' = 'messages',
+): Promise<'steer' | 'enqueue'> {
   const [first] = (await readOpenTurns(backend, id, { limit: 1 }))?.turns ?? [];
   const { turn = '', waiting } = first ?? {};
   if (waiting === undefined || !isAnswerKind(waiting.for)) return 'enqueue';
   switch (whileWaiting) {
     case 'refuse': {
       const why = `the answer before waits for ${waiting.for === 'approval' ? 'a decision' : 'the result of a call'}. Answer its calls, and send the message again`;
-      throw new HttpProblem('waiting', why, { field: 'messages', details: { turn, ...describeWait(waiting) } });
+      throw new HttpProblem('waiting', why, { field, details: { turn, ...describeWait(waiting) } });
     }
     case 'deny':
       await denyCalls(backend, id, { turn, waiting });

@@ -51,6 +51,7 @@ export const compactRoute = (operation: string, base: `/${string}`): ProtocolRou
   scopes: ['enqueue'],
   summary: 'Compact the items of any agent. The request names no conversation, and nothing is stored.',
   body: compactSchema,
+  errors: ['too_many_readers'],
   results: {
     'application/json': compactedSchema,
   },
@@ -119,7 +120,7 @@ async function writeSummary(
     ...(userRequest !== undefined && { userRequest }),
   });
   if (answer.status === 'written') return answer.text;
-  // A text that cannot get smaller stays as it is.
+  // A text that no summary would shorten is kept whole.
   if (isStructural) return messages.flatMap(writeWhole).join('\n');
   throw new TurnfoldError('model_failed', `${model} wrote no summary: ${answer.why}`);
 }

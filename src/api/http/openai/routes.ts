@@ -7,8 +7,8 @@ import { EVENT_STREAM } from '../event-stream.ts';
 import { conversationItemSchema } from '../responses/event-schema.ts';
 import { inputTokensSchema } from '../responses/request-schema.ts';
 import { repeatHeaders, responseRoutes } from '../responses/routes.ts';
-import { chatEventSchema, completionSchema } from './chat-schema.ts';
 import { chatHeaders, chatSchema } from './chat-request.ts';
+import { chatEventSchema, completionSchema } from './chat-schema.ts';
 import { pageSchema } from './conversation-items.ts';
 import { conversationObjectSchema, createConversationSchema, createItemsSchema } from './conversations.ts';
 
@@ -135,7 +135,11 @@ export const openAiRoutes: readonly ProtocolRoute[] = [
     summary: "Estimate the tokens of a request, without the agent's own prompt.",
     body: inputTokensSchema,
     errors: ['not_found'],
-    results: json(z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.number() }).meta({ id: 'InputTokens' })),
+    results: json(
+      z
+        .looseObject({ object: z.literal('response.input_tokens'), input_tokens: z.number() })
+        .meta({ id: 'InputTokens' }),
+    ),
   },
   compactRoute('openAiCompactItems', OPENAI_BASE),
   ...responseRoutes(OPENAI_BASE, 'openAi'),
