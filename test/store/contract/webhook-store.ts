@@ -55,6 +55,22 @@ export function describeWebhookStore(given: Given): void {
     expect(await store.removeWebhook(webhook.id)).toBe(false);
   });
 
+  test('a test of a webhook is taken once, its outcome is read once, and then it is forgotten', async () => {
+    const { store } = given.harness();
+    const [first, second] = [`test.${randomUUID()}`, `test.${randomUUID()}`];
+    const take = async (limit: number) => (await store.takeTests(limit)).filter(({ test: id }) => id === first);
+    await store.askTest(first, 'w.1');
+    expect(await store.readTest(first)).toBeUndefined();
+    expect(await store.takeTests(0)).toEqual([]);
+    expect(await take(100)).toEqual([{ test: first, webhook: 'w.1' }]);
+    expect(await take(100)).toEqual([]);
+    expect(await store.readTest(first), 'taken, and not yet sent').toBeUndefined();
+    await store.endTest(first, { status: 'failed', durationMs: 7, why: 'timeout' });
+    expect(await store.readTest(second)).toBeUndefined();
+    expect(await store.readTest(first)).toEqual({ status: 'failed', durationMs: 7, why: 'timeout' });
+    expect(await store.readTest(first)).toBeUndefined();
+  });
+
   test('events of a tenant are delivered in order to its webhook, until no event is left', async () => {
     const { store, makeDeliveriesDue } = given.harness();
     const { webhook, conversation } = await addWebhook();
