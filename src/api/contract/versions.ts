@@ -9,7 +9,10 @@ import { type ConversationName, versionNumberSchema } from './names.ts';
 import { CONVERSATION, type Operations, TURN, unboundedList } from './operation.ts';
 
 export interface VersionMethods {
-  /** Requests a compaction now, even below every threshold. Returns the id of the pass. */
+  /**
+   * Requests a compaction now, even below every threshold. A context that has at most the policy's `maxTokens` (half of
+   * usable) stays as it is: the pass then ends with the outcome `none`. Returns the id of the pass.
+   */
   compact(conversation: ConversationName): Promise<string>;
   /** Plans a compaction under a policy. Calls no model and changes nothing. */
   plan(conversation: ConversationName, input?: DryRunInput): Promise<DryPlan>;

@@ -24,6 +24,18 @@ async function ask(conversation: string, input: string, turn?: string): Promise<
   return (await fixture.client.result(conversation, enqueued.turn, { waitMs: 60_000 })).answer?.content;
 }
 
+test('a requested compaction of a context within maxTokens ends with the outcome none, and makes no version', async () => {
+  const conversation = 'small';
+  await fixture.client.append({ conversation, agent, messages: talk(2) });
+  await compact(fixture, conversation);
+  const outcomes: unknown[] = [];
+  for await (const event of fixture.client.events(conversation, { after: '0', waitMs: 0 })) {
+    if (event.type === 'pass_ended') outcomes.push(event.outcome);
+  }
+  expect(outcomes).toEqual(['none']);
+  expect(await fixture.client.versions(conversation)).toEqual([]);
+});
+
 describe('restore', () => {
   test('restore makes an old version of the context live, followed by the newer messages, and the next turn uses it', async () => {
     const conversation = 'kept';
