@@ -189,6 +189,41 @@ describe('the end of a turn', () => {
     expect(JSON.stringify(texts)).not.toContain('A secret.');
   });
 
+  test.each(['cancel', 'erase', 'interrupt', 'rollback'] as const)(
+    'a waiting turn that ends by %s leaves nothing of its own, and the next turn has nothing of it',
+    async (end) => {
+      const { client, redis } = fixture;
+      const conversation = await enqueue({ input: 'leave', tools: [locate], instructions: 'A secret.' });
+      expect((await untilStill(conversation)).waiting).toBeDefined();
+      if (end === 'cancel') await client.cancel(conversation, 't1');
+      if (end === 'erase') await client.erase(conversation);
+      const onBusy = end === 'cancel' || end === 'erase' ? 'enqueue' : end;
+      const input = `say after ${end}`;
+      expect(await run({ conversation, turn: 't2', input, onBusy })).toMatchObject({ state: 'completed' });
+      const [request] = asked.get(input) ?? [];
+      expect(request?.tools.map(({ name }) => name)).toEqual(['look']);
+      expect(request?.system).not.toContain('A secret.');
+      const names = await redis.keys(`*${conversation}*`);
+      const hashes = await Promise.all(names.map((name) => redis.hgetall(name).catch(() => ({}))));
+      expect(hashes.length).toBeGreaterThan(2);
+      expect(JSON.stringify(hashes)).not.toContain('A secret.');
+    },
+  );
+
+  test('a restore while the turn waits changes nothing of what it brings', async () => {
+    const { client } = fixture;
+    const conversation = await enqueue({ input: 'restored', tools: [locate], instructions: 'Be brief.' });
+    const view = await untilStill(conversation);
+    await client.restore(conversation, { version: 0, newer: 'keep', operation: 'restore' });
+    await answerCalls(conversation, view);
+    expect(await client.result(conversation, 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+    for (const { system, tools } of asked.get('restored') ?? []) {
+      expect(system).toMatch(/Be brief\.$/);
+      expect(tools.map(({ name }) => name)).toEqual(['look', 'locate']);
+    }
+    expect(asked.get('restored')).toHaveLength(2);
+  });
+
   test('a fork of the conversation has no tools of an earlier turn', async () => {
     const conversation = await enqueue({ input: 'say parent', tools: [locate] });
     await untilStill(conversation);
