@@ -26,7 +26,7 @@ export function Message({ message, chat, isLast }: MessageProps) {
   return (
     <li className={role} data-id={id} aria-label={role === 'user' ? 'You' : 'Agent'} aria-busy={isBusy}>
       {parts.map((part, index) => (
-        <Part key={`${index} ${part.type}`} part={part} chat={chat} />
+        <Part key={`${index} ${part.type}`} part={part} chat={chat} isLast={part === parts.at(-1)} />
       ))}
       {failed !== undefined && <Failure failed={failed} retry={isLast ? () => void chat.retry(id) : undefined} />}
       {(stopped === true || canceled === true) && <small className="mark">stopped</small>}
@@ -66,13 +66,19 @@ function Facts({ settledAt, usage }: Metadata) {
 
 type AnyPart = UIMessage['parts'][number];
 
-function Part({ part, chat }: { readonly part: AnyPart; readonly chat: DurableChat<UIMessage> }) {
+interface PartProps {
+  readonly part: AnyPart;
+  readonly chat: DurableChat<UIMessage>;
+  readonly isLast: boolean;
+}
+
+function Part({ part, chat, isLast }: PartProps) {
   if (isTextUIPart(part)) return <p className="text">{part.text}</p>;
   if (isReasoningUIPart(part)) {
     if (part.text === '') return null;
     return (
       <details className="thinking">
-        <summary>{part.state === 'streaming' ? 'Thinking…' : 'Thoughts'}</summary>
+        <summary>{isLast && part.state === 'streaming' ? 'Thinking…' : 'Thoughts'}</summary>
         <p>{part.text}</p>
       </details>
     );

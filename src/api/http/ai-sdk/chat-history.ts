@@ -211,6 +211,11 @@ async function showAsked(
   return shown;
 }
 
+interface AskedText {
+  readonly content: string;
+  readonly parts?: readonly unknown[] | undefined;
+}
+
 /** Shows the message of a turn that no worker has begun. Undefined if a worker has. */
 export function showQueued({
   turn,
@@ -218,11 +223,11 @@ export function showQueued({
   inputParts: parts,
 }: OpenTurns['turns'][number]): UiMessage | undefined {
   if (content === undefined) return undefined;
-  return { id: nameUserMessage(turn), role: 'user', parts: showUserParts({ content, ...(parts && { parts }) }) };
+  return { id: nameUserMessage(turn), role: 'user', parts: showUserParts({ content, parts }) };
 }
 
 /** As `sendMessage` of the AI SDK orders them: files, then the text. */
-function showUserParts({ content, parts = [] }: Pick<LogEntry['message'], 'content' | 'parts'>): UiPart[] {
+function showUserParts({ content, parts = [] }: AskedText): UiPart[] {
   const text = content === '' ? [] : [{ type: 'text', text: content }];
   return [...parts.flatMap(showFile), ...text];
 }
