@@ -12,7 +12,7 @@ export interface OwnTool {
   readonly name: string;
   /** Description that the model reads, at most 16 KiB (empty). */
   readonly description?: string | undefined;
-  /** JSON Schema of the arguments, which must describe an object. */
+  /** JSON Schema of the arguments, at most 64 KiB. It must describe an object. */
   readonly parameters: JsonSchema;
 }
 
@@ -82,6 +82,11 @@ const objectSchema = z
   .transform((given, context): JsonSchema => {
     const written = writeBoundedJson(given, { maxCharacters: OWN_LIMITS.schemaBytes, maxDepth: SCHEMA_DEPTH });
     if (written.status === 'written') {
+      const bytes = Buffer.byteLength(written.json);
+      if (bytes > OWN_LIMITS.schemaBytes) {
+        refuseSize(context, bytes, OWN_LIMITS.schemaBytes);
+        return z.NEVER;
+      }
       const copy: unknown = JSON.parse(written.json);
       const fault = findFault(copy);
       if (fault === undefined) return copy as JsonSchema;
@@ -93,6 +98,11 @@ const objectSchema = z
     return z.NEVER;
   })
   .meta({ type: 'object' });
+
+function refuseSize(context: z.RefinementCtx, bytes: number, limit: number): void {
+  const message = `${bytes} bytes as JSON exceed the limit of ${limit} bytes`;
+  context.addIssue({ code: 'custom', message, params: { code: 'message_too_large' } });
+}
 
 function findFault(schema: unknown): string | undefined {
   if (!isMapping(schema)) return 'expected a JSON Schema, which is a JSON object';
@@ -117,9 +127,7 @@ const toolsSchema = boundedList(toolSchema, OWN_LIMITS.tools).superRefine((tools
     names.add(name);
   }
   const bytes = Buffer.byteLength(JSON.stringify(tools));
-  if (bytes <= OWN_LIMITS.toolsBytes) return;
-  const message = `${bytes} bytes as JSON exceed the limit of ${OWN_LIMITS.toolsBytes} bytes`;
-  context.addIssue({ code: 'custom', message, params: { code: 'message_too_large' } });
+  if (bytes > OWN_LIMITS.toolsBytes) refuseSize(context, bytes, OWN_LIMITS.toolsBytes);
 });
 
 /** Fields of `enqueueTurn`. */

@@ -40,6 +40,24 @@ describe('the fields that a turn brings of its own', () => {
     );
   });
 
+  test('are refused as too large if a schema has more than 64 KiB in UTF-8, whatever its characters are', () => {
+    const describing = (text: string, count: number) => ({ description: text.repeat(count) });
+    const limit = OWN_LIMITS.schemaBytes - JSON.stringify({ description: '' }).length;
+    for (const [text, bytes] of [
+      ['x', 1],
+      ['ä', 2],
+      ['訂', 3],
+    ] as const) {
+      const most = Math.floor(limit / bytes);
+      expect(parseInput(schema, { answer: { schema: describing(text, most) } }).answer).toBeDefined();
+      for (const [field, given] of [
+        ['answer.schema', { answer: { schema: describing(text, most + 1) } }],
+        ['tools[0].parameters', { tools: [{ ...tool, parameters: describing(text, most + 1) }] }],
+      ] as const)
+        expect(() => parseInput(schema, given)).toThrow(expect.objectContaining({ code: 'message_too_large', field }));
+    }
+  });
+
   test('are copied, so that later changes of the caller have no effect', () => {
     const given = { tools: [{ name: 'x', parameters: { properties: { a: { type: 'string' } } } }] };
     const read = parseInput(schema, given);
