@@ -66,8 +66,9 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
     return history;
   }
 
-  async acceptMessage({ chatId, message, onBusy, signal }: AcceptOptions): Promise<{ readonly turn: string }> {
-    const body = { message, onBusy };
+  async acceptMessage(options: AcceptOptions): Promise<{ readonly turn: string }> {
+    const { chatId, message, onBusy, replaces, signal } = options;
+    const body = { message, onBusy, replaces };
     return await this.#requests.send({ method: 'POST', path: `${pathOf(chatId)}/messages`, body, signal });
   }
 

@@ -136,6 +136,8 @@ export interface AcceptOptions {
   readonly message: TransportMessage;
   /** `steer`: the message goes into the running turn before its next model call. `enqueue` (default): it waits. */
   readonly onBusy?: 'enqueue' | 'steer';
+  /** Id of a message that waits. The new message gets its text and files, and its turn is canceled. */
+  readonly replaces?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -278,6 +278,41 @@ describe('files of messages that wait', () => {
     }
   });
 
+  test('a message that waits joins the running turn with its picture, although the page was loaded again', async () => {
+    const id = 'steered';
+    const gate = holdGate(id);
+    const chat = openSession(id, { fetch: createFetch() });
+    await chat.actions.send({ text: `hold ${id}` });
+    await expect.poll(() => textsOf(chat)).toContain('assistant: One ');
+    await chat.actions.send({ text: 'look at this', files: [picture()] });
+    const reloaded = openSession(id, { fetch: createFetch() });
+    await expect.poll(() => reloaded.view().queue).toMatchObject([{ text: 'look at this' }]);
+    const [waiting] = reloaded.view().queue;
+    await reloaded.actions.steer(waiting?.id ?? '');
+    await expect.poll(() => reloaded.view().queue).toMatchObject([{ text: 'look at this' }]);
+    expect(await fixture.client.result(id, `${waiting?.id}.1`)).toMatchObject({ state: 'canceled' });
+    gate.resolve();
+    // The model writes no further step, so the message is the next turn.
+    await expect.poll(() => reloaded.view().messages.length).toBe(4);
+    await expect.poll(() => reloaded.view().status).toBe('ready');
+    expect(reloaded.view().messages[2]?.parts).toMatchObject([file, { type: 'text', text: 'look at this' }]);
+    expect(reloaded.view().queue).toEqual([]);
+  });
+
+  test('a message whose turn has begun cannot join another turn, and nothing of it is lost', async () => {
+    const id = 'too-late';
+    const gate = holdGate(id);
+    const chat = openSession(id, { fetch: createFetch() });
+    await chat.actions.send({ text: `hold ${id}` });
+    await expect.poll(() => textsOf(chat)).toContain('assistant: One ');
+    const [question] = chat.view().messages;
+    const message = { id: 's1', role: 'user' as const, parts: [{ type: 'text' as const, text: 'again' }] };
+    const sent = chat.session.transport.acceptMessage({ chatId: id, message, onBusy: 'steer', replaces: question?.id });
+    await expect(sent).rejects.toMatchObject({ code: 'conflict', field: 'replaces' });
+    gate.resolve();
+    await expect.poll(() => textsOf(chat)).toEqual([`user: hold ${id}`, 'assistant: One two.']);
+  });
+
   test('the history shows the picture of a first message that no worker has begun', async () => {
     const idle = await openFixture();
     onTestFinished(() => idle.close());

@@ -44,8 +44,8 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
   };
 
   readonly resend = async (id: string): Promise<void> => {
-    const { message, onBusy, files = [] } = this.#findUnsent(id) ?? {};
-    if (message !== undefined && onBusy !== undefined) await this.#post({ message, onBusy, state: 'sending', files });
+    const { error: _, ...entry } = this.#findUnsent(id) ?? {};
+    if (entry.message !== undefined) await this.#post({ ...entry, state: 'sending' });
   };
 
   readonly discard = (id: string): string => {
@@ -66,16 +66,14 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     this.#leaveQueue(queued);
   };
 
-  /** A message joins a turn only when it is accepted, so it is canceled, and accepted again under another id. */
+  /** A message joins a turn only when it is accepted, so the server takes it out of the queue, and accepts it again. */
   readonly steer = async (id: string): Promise<void> => {
-    const { store } = this.#session;
-    const queued = store.state.turns.find(({ messageId }) => messageId === id);
+    const queued = this.#session.store.state.turns.find(({ messageId }) => messageId === id);
     if (queued?.text === undefined) return;
     const known = this.#findSent(id)?.message;
     const message = { ...(known ?? writeMessage<Message>('', queued.text)), id: newId() };
-    if ((await this.#cancel(queued)) !== 'canceled') return;
-    this.#leaveQueue(queued);
-    await this.#post({ message, onBusy: 'steer', state: 'sending' });
+    await this.#post({ message, onBusy: 'steer', state: 'sending', replaces: id });
+    if (this.#findSent(message.id)?.state === 'accepted') this.#leaveQueue(queued);
   };
 
   readonly stop = async (): Promise<void> => {
@@ -146,17 +144,25 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
       store.set({ outbox: putOutgoing(outbox, { ...entry, isListed, ...change }) });
     };
     put({});
-    const { onBusy, files = [] } = entry;
+    const { onBusy, replaces, files = [] } = entry;
     try {
       const message = addFiles(entry.message, await readFileParts(files));
       put({ message, files: [] });
-      const { turn } = await transport.acceptMessage({ chatId, message, onBusy });
+      const { turn } = await transport.acceptMessage({ chatId, message, onBusy, replaces });
       put({ message, files: [], state: 'accepted', turn });
       if (onBusy === 'enqueue') this.#addTurn(turn, message);
     } catch (error) {
       const state = error instanceof ChatError && error.mayBeDone ? 'unsure' : 'refused';
+      if (replaces !== undefined && state === 'refused') return this.#stayQueued(entry, error);
       put({ ...this.#findSent(entry.message.id), state, error: toError(error) });
     }
+  }
+
+  /** The message still waits under its old id. */
+  #stayQueued({ message: { id } }: Outgoing<Message>, error: unknown): void {
+    const { store } = this.#session;
+    store.set({ outbox: store.state.outbox.filter(({ message }) => message.id !== id) });
+    this.#fail(error);
   }
 
   /** Cancels the turn of a message, if the server has the message. */

@@ -28,7 +28,7 @@ export function describeChat<Message extends TransportMessage>(
   return {
     status,
     messages,
-    queue: [...listQueued(turns, current, messages), ...listUnseen(unseen, front, turns.length)],
+    queue: [...listQueued(state, current, messages), ...listUnseen(unseen, front, turns.length)],
     waiting: status === 'waiting' ? describeWait(current, state.decided) : undefined,
     current,
     isConnected,
@@ -74,13 +74,14 @@ function describeStatus<Message extends TransportMessage>(
   return current.state === 'queued' ? 'queued' : 'answering';
 }
 
-function listQueued(
-  turns: readonly OpenChatTurn[],
+function listQueued<Message extends TransportMessage>(
+  { turns, outbox }: SessionState<Message>,
   current: OpenChatTurn | undefined,
   shown: readonly TransportMessage[],
 ): QueuedMessage[] {
+  const replaced = new Set(outbox.map(({ replaces }) => replaces));
   return turns
-    .filter((turn) => turn !== current || turn.state === 'scheduled')
+    .filter((turn) => (turn !== current || turn.state === 'scheduled') && !replaced.has(turn.messageId))
     .flatMap(({ messageId: id, text, files, state, position }) => {
       // A turn that a worker has begun is no longer in the queue. An old list may still have its text.
       if (text === undefined || shown.some((message) => message.id === id)) return [];

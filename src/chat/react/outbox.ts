@@ -8,6 +8,8 @@ export interface Outgoing<Message> {
   readonly state: 'sending' | 'accepted' | 'refused' | 'unsure';
   readonly turn?: string;
   readonly error?: Error;
+  /** Message that waited, in whose place this one is sent. */
+  readonly replaces?: string;
   /** Files that are not yet part of the message. */
   readonly files?: readonly NamedFile[];
   /** The server has listed its turn. From then on, the lists say what becomes of the message. */
