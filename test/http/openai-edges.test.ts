@@ -85,14 +85,14 @@ test('a response that waits for its caller has the same time of its end each tim
 
 test('an output may have pictures, which reach the model', async () => {
   const { asked, call, tools } = await askWeather();
-  const output = [
+  const output: ResponseInputItem.FunctionCallOutput['output'] = [
     { type: 'input_text', text: 'a map' },
     { type: 'input_image', image_url: PIXEL, detail: 'auto' },
-  ] as const;
-  const item = { type: 'function_call_output', call_id: call?.call_id ?? '', output: [...output] } as const;
+  ];
+  const item = { type: 'function_call_output', call_id: call?.call_id ?? '', output } as const;
   const answered = await openai.responses.create({
     model: 'support',
-    input: [item as ResponseInputItem],
+    input: [item],
     previous_response_id: asked.id,
     tools,
   });

@@ -189,7 +189,7 @@ interface UserContent {
   readonly parts: readonly OutputPart[];
 }
 
-function readUserContent(content: RequestItem['content'], at: string): UserContent {
+export function readUserContent(content: RequestItem['content'], at: string): UserContent {
   return readParts(content, `${at}.content`);
 }
 
