@@ -59,7 +59,7 @@ function openGate(): { name: string; open: () => void } {
 describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
   const open = (id: string, more: object = {}) => openPage({ sdk, url: server.url, id, ...more });
 
-  test('a chat shows the text of the log', async () => {
+  test('the answer that a chat shows is the text of the log', async () => {
     const id = newId();
     const { chat, errors } = open(id, { isNamed: false });
     await chat.sendMessage({ text: 'hello' });
@@ -162,7 +162,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('model_failed: ')]);
   });
 
-  test('a chat shows the text of the log after another model has answered', async () => {
+  test('if a second model answers, a chat shows its text, which the log has', async () => {
     const id = newId();
     const gate = openGate();
     const { chat, errors } = open(id);

@@ -67,7 +67,7 @@ test('each request of a chat is answered from exactly the messages that it sent'
   );
 });
 
-test('a chat that no conversation has begins a new one', async () => {
+test('a chat that matches no conversation begins a new one', async () => {
   const wanted = { agent: 'support', history: [], chat: [], scope: 'nobody' };
   const found = await findChat(backendOf(), wanted, { turn: 't', takesAsked: false });
   expect(found).toMatchObject({ known: 0, head: 0, isAsked: false });

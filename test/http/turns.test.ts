@@ -132,7 +132,7 @@ test('a failed turn is listed and can be enqueued again once for each Idempotenc
   expect((await http.call('POST', `${path}/redrive`, again)).body).toEqual(first.body);
 });
 
-test('an unknown turn gets 404, and a result that is not there in time is answered with the current state', async () => {
+test('the result of an unknown turn is answered with 404, and a result that does not come in time with the current state', async () => {
   const missing = await http.call('GET', `${turnsOf('c1')}/none/result`);
   expect(outline(missing)).toEqual({ status: 404, code: 'not_found', field: 'turn' });
   const path = await enqueue('c8', 'call ask');

@@ -90,7 +90,7 @@ class RecentValues<Value> {
     this.#kept.set(key, kept);
     try {
       const value = await kept.value;
-      // A value that was forgotten during its computation is not kept.
+      // A value that was removed from the cache while it was computed is not kept.
       if (this.#kept.get(key) === kept) this.#weigh(key, this.#limits.bytesOf(value));
       return value;
     } catch (error) {

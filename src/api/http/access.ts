@@ -26,9 +26,9 @@ export interface AccessOptions {
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Decides whether a caller may use a conversation (every one of its tenant). Asked in every route and protocol for
+   * Decides whether a caller may use a conversation (all conversations of its tenant). Every route and protocol asks for
    * each conversation that a request names, and again while a stream is open. `false`: 403 `forbidden`. Lists leave out
-   * what the function refuses.
+   * the conversations that the function refuses.
    */
   readonly authorize?: Authorize | undefined;
   /**

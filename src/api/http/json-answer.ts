@@ -22,7 +22,7 @@ export function answerJson({ pieces, headers, ...source }: JsonStream): Response
   });
 }
 
-/** Writes the JSON that `JSON.stringify` writes for plain data. */
+/** Writes plain data as `JSON.stringify` does, but in pieces. */
 export function* writeJsonPieces(value: unknown, levels = LEVELS): Generator<string> {
   if (typeof value !== 'object' || value === null || levels === 0) {
     yield JSON.stringify(value);

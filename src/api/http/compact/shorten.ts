@@ -35,7 +35,7 @@ function findLimit(lengths: readonly number[], most: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** Shortens values inside, so that the arguments stay JSON. A failed parse costs more than all else in a summary. */
+/** Shortens the values inside, so that the arguments stay JSON, which the summarizer reads. */
 function shortenArguments(written: string, limit: number): string {
   if (written.length <= limit) return written;
   const values = readObject(written);
