@@ -73,7 +73,9 @@ export const LEGAL_TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const nameSchema = z.string().regex(LEGAL_TOOL_NAME, 'expected a name that matches [a-zA-Z0-9_-]{1,64}');
 
 function boundedText(bytes: number): z.ZodString {
-  return z.string().refine((text) => Buffer.byteLength(text) <= bytes, `expected at most ${bytes} bytes`);
+  // Pages cut texts within an emoji. Providers refuse a request with half of a surrogate pair (wire rule X8).
+  const wellFormed = z.string().overwrite((text) => text.toWellFormed());
+  return wellFormed.refine((text) => Buffer.byteLength(text) <= bytes, `expected at most ${bytes} bytes`);
 }
 
 /** Copies a JSON Schema of an object. */
@@ -87,8 +89,12 @@ const objectSchema = z
         refuseSize(context, bytes, OWN_LIMITS.schemaBytes);
         return z.NEVER;
       }
-      const copy: unknown = JSON.parse(written.json);
-      const fault = findFault(copy);
+      let isBroken = false;
+      const copy: unknown = JSON.parse(written.json, (name, value: unknown) => {
+        isBroken ||= !name.isWellFormed() || (typeof value === 'string' && !value.isWellFormed());
+        return value;
+      });
+      const fault = isBroken ? 'half of a surrogate pair cannot be sent to a provider' : findFault(copy);
       if (fault === undefined) return copy as JsonSchema;
       context.addIssue({ code: 'custom', message: fault });
       return z.NEVER;

@@ -58,6 +58,18 @@ describe('the fields that a turn brings of its own', () => {
     }
   });
 
+  test('have well-formed texts, and a schema with half of a surrogate pair is refused', () => {
+    const given = { instructions: 'Cut \ud83d', tools: [{ ...tool, description: '\ude00 here' }] };
+    const read = parseInput(schema, given);
+    expect(read.instructions).toBe('Cut \ufffd');
+    expect(read.tools?.[0]?.description).toBe('\ufffd here');
+    for (const broken of [{ description: '\ud83d' }, { properties: { '\ude00': {} } }, { title: ['\ud83d'] }])
+      expect(() => parseInput(schema, { answer: { schema: broken } })).toThrow(
+        expect.objectContaining({ code: 'invalid_input', field: 'answer.schema' }),
+      );
+    expect(parseInput(schema, { answer: { schema: { description: '😀 \\ud83d' } } }).answer).toBeDefined();
+  });
+
   test('are copied, so that later changes of the caller have no effect', () => {
     const given = { tools: [{ name: 'x', parameters: { properties: { a: { type: 'string' } } } }] };
     const read = parseInput(schema, given);
