@@ -49,13 +49,16 @@ export class Retries {
 
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const wake = (): void => resolve();
-  const timer = setTimeout(wake, ms);
-  signal?.addEventListener('abort', wake);
-  await promise;
-  signal?.removeEventListener('abort', wake);
-  clearTimeout(timer);
+  // The client over HTTP runs on Node 20, too, which has no `Promise.withResolvers`.
+  await new Promise<void>((resolve) => {
+    const wake = (): void => {
+      signal?.removeEventListener('abort', wake);
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    signal?.addEventListener('abort', wake);
+  });
 }
 
 export interface RepeatableWrite {

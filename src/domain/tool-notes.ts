@@ -82,6 +82,16 @@ export class CallData {
     );
   }
 
+  /** @param earlier values of an earlier run of the same call, oldest first */
+  constructor(earlier: readonly ToolData[] = []) {
+    for (const value of earlier) {
+      const id = idOfData(value);
+      const size = JSON.stringify(value).length;
+      this.#size += size - (this.#values.get(id)?.size ?? 0);
+      this.#values.set(id, { ...value, size });
+    }
+  }
+
   /**
    * Keeps a private copy of the value.
    * @returns the kept value

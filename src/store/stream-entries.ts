@@ -35,7 +35,17 @@ export interface PieceBatch extends ModelCallKey {
 }
 
 /** Report of a running tool call: its progress, or a value that it emitted. */
-export type CallNote = { readonly call: string } & ({ readonly progress: ToolProgress } | { readonly data: ToolData });
+export type CallNote = CallProgress | CallValue;
+
+interface CallProgress {
+  readonly call: string;
+  readonly progress: ToolProgress;
+}
+
+export interface CallValue {
+  readonly call: string;
+  readonly data: ToolData;
+}
 
 export interface NoteBatch {
   /** Number of the model step that made the calls, from 1. */
@@ -45,7 +55,7 @@ export interface NoteBatch {
   readonly notes: readonly CallNote[];
 }
 
-const NOTES = 'notes';
+export const NOTES = 'notes';
 
 /** Releases that know no notes skip the entry, because its first name is no key of a model call. */
 export function encodeNotes({ step, calls, notes }: NoteBatch): string[] {

@@ -11,10 +11,12 @@ import { callStore, corruptRecord } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
 import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 import {
+  type CallValue,
   decodeEntries,
   type Entry,
   encodeBatch,
   encodeNotes,
+  NOTES,
   type NoteBatch,
   type PieceBatch,
   type StreamEntry,
@@ -40,6 +42,20 @@ export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
   return {
     isFollowed: (conversation: ConversationRef, turn: string) => existing.ask(keyspace.stream(conversation, turn)),
     appendPieces: scriptBinder(redis, keyspace)(appendPiecesScript),
+    /** Reads the values that readers got of the turn's tool calls, oldest first. */
+    async readValues(conversation: ConversationRef, turn: string): Promise<readonly CallValue[]> {
+      const key = keyspace.stream(conversation, turn);
+      const values: CallValue[] = [];
+      for (let after = '-'; ; ) {
+        const found = await callStore(() => redis.xrange(key, after, '+', 'COUNT', PAGE_ENTRIES));
+        for (const entry of decodeEntries(found.filter(([, [name]]) => name === NOTES))) {
+          if ('noted' in entry) values.push(...entry.noted.notes.flatMap((note) => ('data' in note ? note : [])));
+        }
+        const last = found.at(-1)?.[0];
+        if (last === undefined || found.length < PAGE_ENTRIES) return values;
+        after = `(${last}`;
+      }
+    },
   };
 }
 

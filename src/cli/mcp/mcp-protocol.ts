@@ -32,7 +32,9 @@ type ProtocolOptions = Pick<McpOptions, 'client' | 'agents' | 'programVersion'>;
  */
 export function createMcpProtocol({ client, agents, programVersion }: ProtocolOptions): MountedProtocol {
   const handler = createMcpHandler(({ authInfo }) => {
-    const { caller, guard, maxWaitMs } = (authInfo?.extra as { readonly facts: ServerFacts }).facts;
+    // Every request below passes its facts.
+    const { facts } = authInfo?.extra as unknown as { readonly facts: ServerFacts };
+    const { caller, guard, maxWaitMs } = facts;
     const { tenant, scopes } = caller;
     return createMcpServer({
       client: limitToScopes(guard(client), scopes),
@@ -72,7 +74,7 @@ function watchEnd(response: Response, leave: () => void): Response {
     leave();
     return new Response(null, { status, headers });
   }
-  const reader = body.getReader();
+  const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   const watched = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       try {

@@ -32,8 +32,9 @@ export class CallNotes {
     this.#round = round;
   }
 
-  open(call: string): OpenNotes {
-    const data = new CallData();
+  /** @param earlier values of an earlier run of the call, which readers have. A worker died in that run */
+  open(call: string, earlier: readonly ToolData[] = []): OpenNotes {
+    const data = new CallData(earlier);
     let hasEnded = false;
     return {
       progress: (given) => {

@@ -1,7 +1,9 @@
 import type { Tool, ToolContext } from '../../domain/agent.ts';
 import type { EventLoop } from '../../domain/event-loop.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { describeThrown } from '../../domain/thrown.ts';
+import type { ToolData } from '../../domain/tool-notes.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
@@ -38,21 +40,40 @@ export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>
   const facts = { tools: toolsOf(run), steps: journal.steps, answers, waits: indexWaits(waited), claimedAt };
   const decided = calls.map((call): DecidedCall => ({ call, decision: decideCall(call, facts) }));
   const toRun = decided.filter(({ decision }) => decision.kind === 'run');
+  const wasStarted = calls.filter(({ id }) => journal.steps.get(toolKey(id))?.status === 'started');
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
   const answerable = decided.filter((one): one is AnswerableCall => one.decision.kind !== 'wait');
   const notes = new CallNotes(run.stream, {
     step: stepOfModelKey(answered.key),
     calls: answered.message.toolCalls?.length ?? 0,
   });
+  const earlier = await readEarlier(run, wasStarted);
   try {
     await runAll(
       run,
-      answerable.map((one) => () => traceCall({ ...run, notes }, one)),
+      answerable.map((one) => () => traceCall({ ...run, notes, earlier }, one)),
     );
   } finally {
     notes.close();
   }
   return endRound(run, answered.key, decided);
+}
+
+type EarlierValues = ReadonlyMap<string, readonly ToolData[]>;
+
+/**
+ * Reads the values that readers got from a run whose worker died. The result keeps them, so that a page shows the same
+ * values live and after a reload.
+ */
+async function readEarlier({ ports, guard }: RunningTurn, started: readonly ToolCall[]): Promise<EarlierValues> {
+  if (started.length === 0) return new Map();
+  const { conversation, turn } = guard.lease;
+  const values = await ports.streams.readValues(conversation, turn).catch((error: unknown) => {
+    ports.onEvent({ type: 'worker_failed', where: 'stream', ...nameConversation(conversation), turn, error });
+    return [];
+  });
+  const ofCall = Map.groupBy(values, ({ call }) => call);
+  return new Map(started.map(({ id }) => [id, (ofCall.get(id) ?? []).map(({ data }) => data)]));
 }
 
 function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly Tool[] {
@@ -103,6 +124,7 @@ async function runAll({ guard }: RunningTurn, jobs: readonly (() => Promise<void
 
 interface RunningRound extends RunningTurn {
   readonly notes: CallNotes;
+  readonly earlier: EarlierValues;
 }
 
 /** Records a span for a call, also if the call is answered without being run. A lost turn or a stop fails no span. */
@@ -129,7 +151,7 @@ async function answerCall(run: RunningRound, one: AnswerableCall): Promise<void>
   const name = nameTool(one);
   ports.onContent?.({ type: 'tool_call_started', ...scope, name, call: call.id, arguments: call.arguments });
   const startedAt = ports.clock.now();
-  const notes = run.notes.open(call.id);
+  const notes = run.notes.open(call.id, run.earlier.get(call.id));
   const answer: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, { ...decision, notes }) : decision;
   notes.end();
   const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;

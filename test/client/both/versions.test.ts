@@ -26,7 +26,8 @@ async function ask(conversation: string, input: string, turn?: string): Promise<
 
 test('a requested compaction of a context within maxTokens ends with the outcome none, and makes no version', async () => {
   const conversation = 'small';
-  await fixture.client.append({ conversation, agent, messages: talk(2) });
+  const messages = [{ role: 'user' as const, content: 'hello' }];
+  await fixture.client.append({ conversation, agent, messages });
   await compact(fixture, conversation);
   const outcomes: unknown[] = [];
   for await (const event of fixture.client.events(conversation, { after: '0', waitMs: 0 })) {

@@ -100,6 +100,7 @@ export class Fixture {
           this.batches.push(batch as PieceBatch);
           return await store.appendPieces(lease, batch);
         },
+        readValues: (conversation, turn) => store.readValues(conversation, turn),
       },
       wakes: {
         wake: async (kind, conversation, wake) => {

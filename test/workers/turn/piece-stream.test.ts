@@ -314,7 +314,7 @@ it.each([
 ] as const)('a turn is completed even if Redis %s', async (_, answer) => {
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
-    wrap: (ports) => ({ ...ports, streams: { isFollowed: async () => true, appendPieces: answer } }),
+    wrap: (ports) => ({ ...ports, streams: { ...ports.streams, isFollowed: async () => true, appendPieces: answer } }),
   });
   await world.accept('t1', 'hello');
   await world.deliver();
