@@ -5,6 +5,7 @@ import type { OpenAI } from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createProtocols } from '../../src/api/http/index.ts';
 import { gates, type OpenAiFixture, openOpenAiFixture } from './openai-fixture.ts';
 
 let fixture: OpenAiFixture;
@@ -219,6 +220,42 @@ test('items of a conversation are listed behind an item, and a position that no 
       await expect(refused, `${after} ${order}`).rejects.toMatchObject({ status: 404, param: 'after' });
     }
   }
+});
+
+test.for([
+  ['cut', 'max_output_tokens', 'length'],
+  ['refuse', 'content_filter', 'content_filter'],
+] as const)(
+  'an answer of the kind "%s" is incomplete because of %s, and ends a chat with %s',
+  async ([input, reason, end]) => {
+    const response = await openai.responses.create({ model: 'support', input });
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason }, error: null });
+    const stream = await openai.responses.create({ model: 'support', input, stream: true });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    expect(types.at(-1)).toBe('response.incomplete');
+    const messages = [{ role: 'user', content: input } as const];
+    const chat = await openai.chat.completions.create({ model: 'support', messages, user: 'edge-ends' });
+    expect(chat.choices[0]?.finish_reason).toBe(end);
+  },
+);
+
+test('a page of an allowed origin reads each refusal, and whether to repeat its request', async () => {
+  const origin = 'https://shop.example';
+  const { url, stop } = await fixture.http.serve({
+    cors: [origin],
+    protocols: createProtocols({ client: fixture.http.client, agent: 'support' }),
+  });
+  for (const [method, path, status] of [
+    ['GET', '/openai/v1/responses/resp_x', 404],
+    ['GET', '/openai/v1/nothing', 404],
+    ['DELETE', '/openai/v1/conversations/c/items/i', 409],
+  ] as const) {
+    const answer = await fetch(url + path, { method, headers: { origin } });
+    expect([path, answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([path, status, origin]);
+    if (status === 409) expect(answer.headers.get('access-control-expose-headers')).toContain('x-should-retry');
+  }
+  await stop();
 });
 
 test('a queued response reports in its stream that it runs', async () => {

@@ -53,6 +53,8 @@ function answer(text: string, { messages, tools, system, maxOutputTokens }: Mode
   if (word === 'system') return { content: system };
   if (word === 'weather') return { content: JSON.stringify({ city: 'Bern', degrees: 21 }) };
   if (word === 'limit') return { content: `limit ${maxOutputTokens}` };
+  if (word === 'cut') return { content: 'The first half', end: 'cut_off' as const };
+  if (word === 'refuse') return { content: 'I cannot do this.', end: 'refusal' as const };
   if (word === 'think') return { reasoning: 'Hm.', content: 'I have thought.' };
   if (word === 'hold') return { content: hold(rest) };
   if (word === 'parts') {

@@ -116,8 +116,6 @@ const query = fc.record(
     order: fc.constantFrom('asc', 'desc', 'x'),
     limit: fc.constantFrom(1, 100, 0, 1_000, 'x'),
     after: place,
-    stream: fc.boolean(),
-    starting_after: fc.oneof(fc.nat(), junk),
   },
   { requiredKeys: [] },
 );
@@ -191,7 +189,7 @@ async function send(
     case 'create':
       return await openai.responses.create(name(given, known));
     case 'retrieve':
-      return await openai.responses.retrieve(response, name(asked, known));
+      return await openai.responses.retrieve(response, { stream: given.stream ?? false, starting_after: other });
     case 'cancel':
       return await openai.responses.cancel(response);
     case 'delete':
@@ -242,7 +240,7 @@ test('a random request of the SDK of OpenAI is answered or refused with its reas
         seen.add('answered');
       } catch (error) {
         if (!(error instanceof APIError)) {
-          // The SDK refuses an empty id and an odd query by itself.
+          // The SDK refuses an empty id by itself.
           expect(error).toBeInstanceOf(OpenAIError);
           return;
         }

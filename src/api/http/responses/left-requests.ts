@@ -52,15 +52,23 @@ export class LeftRequests {
     return last?.name;
   }
 
-  /** Answers a request, and keeps the name of its response if the answer fails, or its client leaves before. */
-  async keep(print: string | undefined, name: ResponseName, context: Context, answer: () => Promise<Response>) {
+  /**
+   * Answers a request, and keeps the name of its response if the answer fails, or its client leaves before.
+   * @param print hashes the request. Absent: the client has a key, by which it finds the response
+   */
+  async keep(
+    print: (() => string) | undefined,
+    name: ResponseName,
+    { req }: Context,
+    answer: () => Promise<Response>,
+  ): Promise<Response> {
     let hasAnswered = false;
     try {
       const response = await answer();
-      hasAnswered = !context.req.raw.signal.aborted;
+      hasAnswered = !req.raw.signal.aborted;
       return response;
     } finally {
-      if (!hasAnswered && print !== undefined) this.add(print, name);
+      if (!hasAnswered && print !== undefined) this.add(print(), name);
     }
   }
 }

@@ -35,8 +35,8 @@ export function addResponses(app: Hono, options: BackendOptions, base: string): 
     const request = readCreateRequest(body);
     if (request.stream || !request.background) serverFactsOf(context).readers.checkPlace();
     const { key, isRepeated } = readRepeat((name) => context.req.header(name));
-    const print = key === undefined ? printRequest(context, body) : undefined;
-    const known = isRepeated && print !== undefined ? await findLeft(backend, left.take(print)) : undefined;
+    const print = key === undefined ? () => printRequest(context, body) : undefined;
+    const known = isRepeated && print !== undefined ? await findLeft(backend, left.take(print())) : undefined;
     const name = known ?? (await renameFields(FIELDS, () => createTurn(backend, request, key)));
     return await left.keep(print, name, context, () => answerCreated(context, { backend, request, name }));
   });
