@@ -32,9 +32,9 @@ type ProtocolOptions = Pick<McpOptions, 'client' | 'agents' | 'programVersion'>;
  */
 export function createMcpProtocol({ client, agents, programVersion }: ProtocolOptions): MountedProtocol {
   const handler = createMcpHandler(({ authInfo }) => {
-    // Every request below passes its facts.
-    const { facts } = authInfo?.extra as unknown as { readonly facts: ServerFacts };
-    const { caller, guard, maxWaitMs } = facts;
+    const passed = authInfo?.extra as { readonly facts: ServerFacts } | undefined;
+    if (passed === undefined) throw new Error('the request was passed on without its caller');
+    const { caller, guard, maxWaitMs } = passed.facts;
     const { tenant, scopes } = caller;
     return createMcpServer({
       client: limitToScopes(guard(client), scopes),
