@@ -113,8 +113,14 @@ export const CLIENTS: readonly ClientRow[] = [
       approvals: 'an AG-UI run is interrupted for an approval, and resumed',
       stop: 'a client that aborts an AG-UI run stops its turn',
       'connect after a reload': 'a front-end that connects to an AG-UI thread has the same messages',
+      errors: 'gets the code and the sentence of a turn that fails',
     },
-    tests: ['test/http/ag-ui.test.ts', 'test/http/ag-ui-older.test.ts', 'test/http/ag-ui-connect.test.ts'],
+    tests: [
+      'test/http/ag-ui.test.ts',
+      'test/http/ag-ui-older.test.ts',
+      'test/http/ag-ui-connect.test.ts',
+      'test/http/ag-ui-failures.test.ts',
+    ],
   },
   {
     client: 'CopilotKit in Chromium',
@@ -129,6 +135,23 @@ export const CLIENTS: readonly ClientRow[] = [
       'connect after a reload': 'a CopilotKit page that is loaded again shows the conversation',
     },
     tests: ['test/examples/copilotkit.faults.test.ts'],
+  },
+  {
+    client: 'runtime of assistant-ui for AG-UI',
+    packages: ['@assistant-ui/react', '@assistant-ui/react-ag-ui'],
+    folder: 'examples/pages',
+    works: {
+      'text, calls': 'a page of assistant-ui shows the text and the calls of an agent',
+      'tools and instructions of pages': 'assistant-ui runs a tool of its page, and the model reads the instructions',
+      approvals: 'a person decides on a call in a page of assistant-ui',
+      stop: 'the stop of assistant-ui stops the turn',
+      regenerate: 'a regenerated answer of assistant-ui replaces the old answer',
+      edit: 'an edited message of assistant-ui that names the old message replaces it',
+      'two tabs': 'a second page of assistant-ui gets the turns that it lacks',
+    },
+    limits:
+      'a page that was loaded again is empty without a history adapter, and version 0.0.58 names a package that no registry has',
+    tests: ['test/examples/assistant-ui.faults.test.ts'],
   },
   {
     client: 'MCP client',

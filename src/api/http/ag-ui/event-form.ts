@@ -26,8 +26,9 @@ interface Outcome {
 }
 
 function convertFinish({ outcome = {}, ...event }: AgUiEvent & { readonly outcome?: Outcome }): AgUiEvent {
-  const { pendingToolCallIds: _calls, ...known } = outcome;
+  const { pendingToolCallIds: calls, ...known } = outcome;
   // This form has no outcome for a stop. A front-end keeps the text, and shows no error.
   if (known.type === 'cancelled') return { ...event, result: { state: 'canceled' } };
-  return known.type === undefined ? event : { ...event, outcome: known };
+  // With an outcome, assistant-ui takes the run for complete, and never sends the results of its tools.
+  return known.type === undefined || calls !== undefined ? event : { ...event, outcome: known };
 }

@@ -33,9 +33,7 @@ const interruptSchema = z
   .meta({ id: 'AgUiInterrupt', description: 'A call that waits for approval.' });
 
 const interrupts = unboundedList(interruptSchema);
-const pendingToolCallIds = unboundedList(z.string())
-  .optional()
-  .describe('Calls that wait for results. Absent for clients before 1.0.');
+const pendingToolCallIds = unboundedList(z.string()).optional().describe('Calls that wait for results.');
 
 const outcomeSchema = z
   .discriminatedUnion('type', [
@@ -43,7 +41,10 @@ const outcomeSchema = z
     z.looseObject({ type: z.literal('interrupt'), interrupts }),
     z.looseObject({ type: z.literal('cancelled') }),
   ])
-  .meta({ id: 'AgUiOutcome', description: 'How a run ended. Clients before 1.0 get no `cancelled`.' });
+  .meta({
+    id: 'AgUiOutcome',
+    description: 'How a run ended. Clients before 1.0 get none for a stop and for calls that wait.',
+  });
 
 const run = { threadId: z.string(), runId: z.string() };
 
