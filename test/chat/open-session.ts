@@ -17,7 +17,7 @@ interface SessionOptions extends DurableTransportOptions {
   readonly sdkVersion?: SessionSdk;
 }
 
-/** What `useDurableChat` does for a page, without React: its session, its actions and what it shows. */
+/** Opens a chat as `useDurableChat` does, without React: its session, its actions and what it shows. */
 export function openSession(id: string, { sdkVersion = 7, ...options }: SessionOptions) {
   const session = new ChatSession<Message>(id, { ...options, sdkVersion, maxPauseMs: 5 }, 100);
   const state: ai7.ChatState<Message> = {

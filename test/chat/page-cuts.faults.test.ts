@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Fixture, openFixture } from '../client/fixture.ts';
@@ -13,6 +14,7 @@ const note = `(skipped without chromium and the built page${why})`;
 const POINTS = 6;
 /** Pages at the same time. */
 const LANES = 3;
+const LOOK_MS = 20;
 
 interface PageCase {
   readonly name: string;
@@ -41,7 +43,7 @@ const WATCH = `new MutationObserver(() => {
   if (document.querySelector('.messages') !== null) window.reportChange();
 }).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });`;
 
-/** What a person sees of the messages once they are complete, without times. */
+/** Runs in the page. Describes the messages as a person sees them once they are complete, without times. */
 const PICTURE = `(() => {
   const list = document.querySelector('.messages');
   if (list?.dataset.status !== 'ready') return undefined;
@@ -55,7 +57,7 @@ const PICTURE = `(() => {
 type Picture = readonly (readonly string[])[] | undefined;
 
 interface Led {
-  /** What a person sees at the end. */
+  /** The messages as a person sees them at the end. */
   readonly picture: Picture;
   readonly changes: number;
   readonly isReloaded: boolean;
@@ -97,22 +99,21 @@ class Lane {
       if (changes === point) reload ??= page.reload();
     };
     await act?.(page);
-    await expect.poll(() => this.#look()).toBeDefined();
+    await this.#see();
     this.#onChange = () => undefined;
     await reload;
-    let picture: Picture;
-    await expect
-      .poll(async () => {
-        picture = await this.#look();
-        return picture?.length;
-      })
-      .toBe(2);
+    const picture = await this.#see();
     return { picture, changes, isReloaded: reload !== undefined };
   }
 
-  /** Undefined while the chat is not complete, or the page is being loaded. */
-  async #look(): Promise<Picture> {
-    return await this.#page.evaluate<Picture>(PICTURE).catch(() => undefined);
+  /** Waits until the page shows a question and its complete answer. */
+  async #see(): Promise<Picture> {
+    for (;;) {
+      // Undefined while the chat is not complete. The call fails while the page is being loaded.
+      const picture = await this.#page.evaluate<Picture>(PICTURE).catch(() => undefined);
+      if (picture?.length === 2) return picture;
+      await sleep(LOOK_MS);
+    }
   }
 }
 

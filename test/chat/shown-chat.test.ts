@@ -3,11 +3,11 @@ import { describeChat } from '../../src/chat/react/chat-view.ts';
 import { findNextStep } from '../../src/chat/react/next-step.ts';
 import { noteListed } from '../../src/chat/react/outbox.ts';
 import { SessionStore } from '../../src/chat/react/session-state.ts';
-import { mergeEarlier, mergeNewest, putAnswer, showLive, writeMessage } from '../../src/chat/react/shown-messages.ts';
+import { mergeEarlier, mergeNewest, putAnswer, showLive, writeQuestion } from '../../src/chat/react/shown-messages.ts';
 import type { OpenChatTurn, TransportMessage } from '../../src/chat/transport-types.ts';
 
 function ask(id: string): TransportMessage {
-  return writeMessage(id, `question ${id}`);
+  return writeQuestion(id, `question ${id}`);
 }
 function say(id: string, text = 'answer'): TransportMessage {
   return { id, role: 'assistant', parts: [{ type: 'text', text } as { type: string }] };

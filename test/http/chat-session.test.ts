@@ -27,7 +27,7 @@ afterAll(() => fixture.close());
 /** A `fetch` of the served app that a test may disturb. */
 function createFetch(disturb: (path: string, method: string) => Response | undefined = () => undefined): typeof fetch {
   return async (target, init) => {
-    const path = target instanceof Request ? target.url : target.toString();
+    const path = pathOf(target);
     const disturbed = disturb(path, init?.method ?? 'GET');
     if (disturbed !== undefined) return disturbed;
     const request = new Request(new URL(path, 'http://127.0.0.1'), init);
@@ -35,6 +35,10 @@ function createFetch(disturb: (path: string, method: string) => Response | undef
     const response = await serve(request);
     return path.includes('/stream') || path.includes('/live') ? countOpen(path, response) : response;
   };
+}
+
+function pathOf(target: Parameters<typeof fetch>[0]): string {
+  return target instanceof Request ? target.url : target.toString();
 }
 
 function countOpen(path: string, { body, status, headers }: Response): Response {
@@ -142,7 +146,7 @@ describe('messages that may not have arrived', () => {
     let posts = 0;
     const app = createFetch();
     const fetch: typeof globalThis.fetch = async (target, init) => {
-      const isSent = init?.method === 'POST' && String(target).endsWith('/messages');
+      const isSent = init?.method === 'POST' && pathOf(target).endsWith('/messages');
       if (!isSent) return await app(target, init);
       posts += 1;
       if (posts > 1) return Response.json({ code: 'unauthorized', detail: 'the key has expired' }, { status: 401 });
@@ -151,7 +155,7 @@ describe('messages that may not have arrived', () => {
     };
     // The page does not see that the server has the message.
     const blind: typeof globalThis.fetch = async (target, init) => {
-      if (/\/(?:live|stream)/.test(String(target))) return await new Promise(() => undefined);
+      if (/\/(?:live|stream)/.test(pathOf(target))) return await new Promise(() => undefined);
       return await fetch(target, init);
     };
     const chat = openSession(id, { fetch: blind });

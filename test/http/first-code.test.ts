@@ -60,7 +60,7 @@ async function findPort(): Promise<number> {
   return port;
 }
 
-test('the first code of the reference of the client runs as it stands', async () => {
+test('the first code of the reference of the client runs without a change', async () => {
   const [code = ''] = await readBlocks('docs/reference/client.md', 'ts');
   await run(process.execPath, [await writeProgram(code)]);
   expect(await fixture.client.result('c-17', 't-1')).toMatchObject({ state: 'completed' });
@@ -92,7 +92,7 @@ test.for([
   ['docs/reference/chat-react.md', 0],
   ['docs/how-to/connect-a-chat.md', 0],
   ['docs/how-to/connect-a-chat.md', 1],
-] as const)('the component in %s, number %i, renders as it stands', async ([page, at]) => {
+] as const)('the component in %s, number %i, renders without a change', async ([page, at]) => {
   const code = (await readBlocks(page, 'tsx'))[at] ?? '';
   const folder = await openFolder();
   const start = `

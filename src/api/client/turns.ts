@@ -71,8 +71,8 @@ export const turnMethods = {
     return {
       ...open,
       turns: open.turns.map((turn) => {
-        const { content: input, parts: inputParts } = inputs.get(turn.turn) ?? {};
-        return input === undefined ? turn : { ...turn, input, ...(inputParts && { inputParts }) };
+        const { content, parts } = inputs.get(turn.turn) ?? {};
+        return content === undefined ? turn : { ...turn, input: content, ...(parts && { inputParts: parts }) };
       }),
     };
   },

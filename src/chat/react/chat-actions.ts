@@ -5,7 +5,7 @@ import { type ChatSession, toError } from './chat-session.ts';
 import type { DurableChat, NewMessage } from './durable-chat.ts';
 import { findCurrent } from './next-step.ts';
 import { type Outgoing, putOutgoing, readFileParts } from './outbox.ts';
-import { addFiles, mergeEarlier, readText, writeMessage } from './shown-messages.ts';
+import { addFiles, mergeEarlier, readText, writeQuestion } from './shown-messages.ts';
 
 export type Actions<Message> = Pick<
   DurableChat<Message>,
@@ -40,12 +40,14 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
   }
 
   readonly send = async ({ text, files = [], onBusy = 'enqueue' }: NewMessage): Promise<void> => {
-    await this.#post({ message: writeMessage<Message>(newId(), text), onBusy, state: 'sending', files: [...files] });
+    await this.#post({ message: writeQuestion<Message>(newId(), text), onBusy, state: 'sending', files: [...files] });
   };
 
   readonly resend = async (id: string): Promise<void> => {
-    const { error: _, ...entry } = this.#findUnsent(id) ?? {};
-    if (entry.message !== undefined) await this.#post({ ...entry, state: 'sending' });
+    const entry = this.#findUnsent(id);
+    if (entry === undefined) return;
+    const { error: _, ...sent } = entry;
+    await this.#post({ ...sent, state: 'sending' });
   };
 
   readonly discard = (id: string): string => {
@@ -71,7 +73,7 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     const queued = this.#session.store.state.turns.find(({ messageId }) => messageId === id);
     if (queued?.text === undefined) return;
     const known = this.#findSent(id)?.message;
-    const message = { ...(known ?? writeMessage<Message>('', queued.text)), id: newId() };
+    const message = { ...(known ?? writeQuestion<Message>('', queued.text)), id: newId() };
     await this.#post({ message, onBusy: 'steer', state: 'sending', replaces: id });
     if (this.#findSent(message.id)?.state === 'accepted') this.#leaveQueue(queued);
   };
@@ -99,7 +101,7 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     const old = store.state.messages.find((message) => message.id === id);
     if (old === undefined) return;
     const files = old.parts.filter(({ type }) => type === 'file');
-    const message = { ...old, ...writeMessage<Message>(id, text, files) };
+    const message = { ...old, ...writeQuestion<Message>(id, text, files) };
     this.#answerAgain(message, () => reader.edit(message));
   };
 

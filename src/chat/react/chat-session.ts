@@ -12,7 +12,7 @@ import { followVisible } from './follow-visible.ts';
 import { findNextStep } from './next-step.ts';
 import { dropAccepted, noteListed } from './outbox.ts';
 import { SessionStore } from './session-state.ts';
-import { findQuestionId, mergeNewest, putAnswer, putQuestion, writeMessage } from './shown-messages.ts';
+import { findQuestionId, mergeNewest, putAnswer, putQuestion, writeQuestion } from './shown-messages.ts';
 
 /** The server and the page may see a turn that begins or ends at different moments. */
 const AGAIN_MS = 500;
@@ -156,7 +156,7 @@ export class ChatSession<Message extends TransportMessage> {
     const question =
       messages.find(({ id }) => id === messageId) ??
       outbox.find(({ message }) => message.id === messageId)?.message ??
-      (text === undefined ? undefined : writeMessage<Message>(messageId, text));
+      (text === undefined ? undefined : writeQuestion<Message>(messageId, text));
     if (question !== undefined) this.store.set({ messages: putQuestion(messages, question) });
     return await this.#stream(turn, async () => await this.reader.resume(question));
   }

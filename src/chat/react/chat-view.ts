@@ -3,7 +3,7 @@ import type { DurableChat, QueuedMessage } from './durable-chat.ts';
 import { findCurrent, isWaitingForAnswers } from './next-step.ts';
 import { listFileNames, listHidden, type Outgoing } from './outbox.ts';
 import type { SessionState } from './session-state.ts';
-import { findQuestionId, putQuestion, readText, showLive, writeMessage } from './shown-messages.ts';
+import { findQuestionId, putQuestion, readText, showLive, writeQuestion } from './shown-messages.ts';
 
 type ChatView<Message> = Pick<
   DurableChat<Message>,
@@ -57,7 +57,7 @@ function addFront<Message extends TransportMessage>(
   if (state === 'scheduled' || text === undefined || shown.some(({ id }) => id === messageId))
     return { messages: shown, front: undefined };
   const sent = outbox.find(({ message }) => message.id === messageId)?.message;
-  return { messages: putQuestion(shown, sent ?? writeMessage<Message>(messageId, text)), front: undefined };
+  return { messages: putQuestion(shown, sent ?? writeQuestion<Message>(messageId, text)), front: undefined };
 }
 
 function describeStatus<Message extends TransportMessage>(

@@ -115,7 +115,7 @@ export function addFiles<Message extends TransportMessage>(
 
 /** Writes a user's message. A page names the type of its own messages. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of messages is known to the page only
-export function writeMessage<Message extends TransportMessage>(
+export function writeQuestion<Message extends TransportMessage>(
   id: string,
   text: string,
   files: readonly { readonly type: string }[] = [],

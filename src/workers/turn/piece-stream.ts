@@ -1,11 +1,11 @@
 import type { EventListener } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { TurnLease } from '../../domain/lease.ts';
-import { MAX_CALLS, MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { ToolCallPiece } from '../../domain/model.ts';
 import type { NoteBatch, PieceBatch, StreamPiece } from '../../store/stream-entries.ts';
 import type { StreamWriter } from '../../store/streams.ts';
 import type { Timers } from '../timers.ts';
+import { CallPieces, type TextKind } from './call-pieces.ts';
 
 /** ms between two batches of pieces. The first batch is sent at once. */
 export const FLUSH_MS = 50;
@@ -21,7 +21,7 @@ export interface StreamedTurn {
   readonly onEvent: EventListener;
   /** Counts tokens of a text, so that a cancel can log the text. Undefined if the agent discards such text. */
   readonly countText?: ((text: string, at: number) => Promise<number>) | undefined;
-  /** True if the log may keep the reasoning. A cancel then logs the reasoning in front of such text. */
+  /** True if a cancel may log the reasoning in front of such text. */
   readonly keepsReasoning?: boolean;
 }
 
@@ -43,6 +43,7 @@ interface UnsentBatch {
  * turn, because readers get each complete message from the log (I18).
  */
 export class PieceStream {
+  readonly timers: Timers;
   readonly #turn: StreamedTurn;
   #isFollowed = false;
   #asking: Promise<boolean> | undefined;
@@ -51,6 +52,7 @@ export class PieceStream {
 
   constructor(turn: StreamedTurn) {
     this.#turn = turn;
+    this.timers = turn.timers;
   }
 
   open(step: StreamedStep): CallStream {
@@ -65,10 +67,6 @@ export class PieceStream {
     return this.#isFollowed || this.#asking !== undefined;
   }
 
-  get timers(): Timers {
-    return this.#turn.timers;
-  }
-
   /** Calls at the same time share one question. Separate questions would wait for the reply to the first. */
   async #ask(): Promise<void> {
     const { streams, lease } = this.#turn;
@@ -81,10 +79,12 @@ export class PieceStream {
     }
   }
 
-  async #countText(batch: readonly StreamPiece[]): Promise<Pick<PieceBatch, 'textTokens'>> {
-    const { countText } = this.#turn;
+  async #noteForCancel(batch: readonly StreamPiece[]): Promise<Pick<PieceBatch, 'textTokens' | 'keepsReasoning'>> {
+    const { countText, keepsReasoning = false } = this.#turn;
+    const isKept = keepsReasoning && batch.some(({ kind }) => kind === 'reasoning');
     const piece = batch.find(({ kind }) => kind === 'text');
-    return countText && piece?.kind === 'text' ? { textTokens: await countText(piece.text, piece.at) } : {};
+    const tokens = countText && piece?.kind === 'text' && { textTokens: await countText(piece.text, piece.at) };
+    return { ...(isKept && { keepsReasoning }), ...tokens };
   }
 
   /** @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker */
@@ -93,11 +93,8 @@ export class PieceStream {
     return await this.#append(async () => {
       const batch = pieces.next(FLUSH_CHARACTERS);
       if (batch.length === 0) return undefined;
-      const counted = await this.#countText(batch);
-      const sent = (): void => pieces.markSent(batch);
-      const isKept = this.#turn.keepsReasoning === true && batch.some(({ kind }) => kind === 'reasoning');
-      const kept = isKept && { keepsReasoning: true };
-      return { batch: { seq, step, epoch, attempt, pieces: batch, ...kept, ...counted }, sent };
+      const notes = await this.#noteForCancel(batch);
+      return { batch: { seq, step, epoch, attempt, pieces: batch, ...notes }, sent: () => pieces.markSent(batch) };
     });
   }
 
@@ -202,103 +199,4 @@ class CallStream {
     });
     this.#proceed();
   }
-}
-
-type TextKind = 'reasoning' | 'text';
-
-interface Growing {
-  written: string;
-  /** Number of characters of `written` that are in the stream. */
-  sent: number;
-}
-
-interface GrowingCall extends Growing {
-  readonly call: number;
-  readonly name: string;
-  isSent: boolean;
-}
-
-/** All pieces of one call. They are kept until the call ends, for late readers and for refused batches. */
-class CallPieces {
-  readonly #texts: Readonly<Record<TextKind, Growing>> = {
-    reasoning: { written: '', sent: 0 },
-    text: { written: '', sent: 0 },
-  };
-  readonly #calls = new Map<number, GrowingCall>();
-  #characters = 0;
-  #sent = 0;
-
-  addText(kind: TextKind, piece: string): void {
-    this.#grow(this.#texts[kind], piece);
-  }
-
-  addCall({ call, name, arguments: text }: ToolCallPiece): void {
-    let growing = this.#calls.get(call);
-    if (growing === undefined && name !== undefined && name !== '' && this.#hasRoom(name) && call < MAX_CALLS) {
-      growing = { call, name, isSent: false, written: '', sent: 0 };
-      this.#calls.set(call, growing);
-      this.#characters += name.length;
-    }
-    if (growing !== undefined && text !== undefined) this.#grow(growing, text);
-  }
-
-  get unsent(): number {
-    return this.#characters - this.#sent;
-  }
-
-  get hasUnsentReasoning(): boolean {
-    const { sent, written } = this.#texts.reasoning;
-    return sent < written.length;
-  }
-
-  next(most: number): StreamPiece[] {
-    const pieces: StreamPiece[] = [];
-    let left = most;
-    const take = (growing: Growing, make: (text: string, at: number) => StreamPiece): void => {
-      const text = cut(growing, left);
-      if (text !== '') pieces.push(make(text, growing.sent));
-      left -= text.length;
-    };
-    for (const kind of ['reasoning', 'text'] as const) take(this.#texts[kind], (text, at) => ({ kind, at, text }));
-    for (const growing of this.#calls.values()) {
-      if (left <= 0) break;
-      const { call, name, isSent } = growing;
-      if (!isSent) pieces.push({ kind: 'call', call, name });
-      take(growing, (text, at) => ({ kind: 'arguments', call, at, text }));
-    }
-    return pieces;
-  }
-
-  markSent(pieces: readonly StreamPiece[]): void {
-    for (const piece of pieces) {
-      if (piece.kind === 'call') {
-        const call = this.#calls.get(piece.call);
-        if (call !== undefined) call.isSent = true;
-        this.#sent += piece.name.length;
-        continue;
-      }
-      const growing = piece.kind === 'arguments' ? this.#calls.get(piece.call) : this.#texts[piece.kind];
-      if (growing !== undefined) growing.sent += piece.text.length;
-      this.#sent += piece.text.length;
-    }
-  }
-
-  #grow(growing: Growing, piece: string): void {
-    if (!this.#hasRoom(piece)) return;
-    growing.written += piece;
-    this.#characters += piece.length;
-  }
-
-  /** False above the limit of an answer. Such an answer is refused when it is complete. */
-  #hasRoom(piece: string): boolean {
-    return this.#characters + piece.length <= MAX_MESSAGE_BYTES;
-  }
-}
-
-/** The next piece. It never ends within a surrogate pair, because Redis stores UTF-8, which has no half pairs. */
-function cut({ written, sent }: Growing, most: number): string {
-  const text = written.slice(sent, sent + Math.max(most, 0));
-  const last = text.charCodeAt(text.length - 1);
-  const isHalf = last >= 0xd8_00 && last <= 0xdb_ff;
-  return isHalf ? text.slice(0, -1) : text;
 }

@@ -40,7 +40,7 @@ local function collect_pieces(turn)
   return found
 end
 
--- Joins pieces. Those beyond the limit are left out. Returns the text and its tokens.
+-- Joins pieces up to a number of bytes. Returns the text and its tokens.
 local function join(pieces, most)
   local parts, bytes, tokens = {}, 0, 0
   for at = #pieces, 1, -1 do
