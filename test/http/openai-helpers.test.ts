@@ -1,4 +1,4 @@
-/** What the packages of OpenAI, LangChain and the AI SDK do beside plain requests: loops, forms, sessions, cancellation. */
+/** Loops, forms, sessions and cancellation in the packages of OpenAI, LangChain and the AI SDK. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAI as createOpenAi3 } from '@ai-sdk/openai3';
 import { type AIMessageChunk, HumanMessage, type ToolMessage } from '@langchain/core/messages';

@@ -61,6 +61,31 @@ test.for(refusals)(
   },
 );
 
+/** Statuses and types of errors under the base path of OpenAI, where they differ from those of the problem. */
+const OF_OPENAI: Readonly<Record<number, { readonly status?: number; readonly type: string }>> = {
+  401: { type: 'authentication_error' },
+  403: { type: 'permission_error' },
+  413: { type: 'invalid_request_error' },
+  422: { status: 400, type: 'invalid_request_error' },
+  429: { type: 'rate_limit_error' },
+};
+
+test.for(refusals)(
+  'under the base path of OpenAI, the OpenAI SDK throws the error of OpenAI for status $status',
+  async (refusal) => {
+    const { status, code, text } = refusal;
+    const baseURL = `${urlFor(refusal)}/openai/v1`;
+    const openai = new OpenAI({ baseURL, apiKey: await keyFor(refusal), maxRetries: 0 });
+    const expected = { status, code, ...OF_OPENAI[status] };
+    await expect(openai.responses.create({ input: text })).rejects.toMatchObject(expected);
+    await expect(openai.responses.create({ input: text, stream: true })).rejects.toMatchObject(expected);
+    const messages = text === '' ? [] : [{ role: 'user' as const, content: text }];
+    const chat = { model: 'talker', messages };
+    await expect(openai.chat.completions.create(chat)).rejects.toMatchObject(expected);
+    await expect(openai.chat.completions.create({ ...chat, stream: true })).rejects.toMatchObject(expected);
+  },
+);
+
 test.for(refusals)(
   'a page with the AI SDK gets the problem of a refusal with status $status as its error',
   async (refusal) => {
