@@ -33,10 +33,14 @@ interface Runtime {
   unstable_submitInterruptResponses(responses: readonly object[]): Promise<void>;
 }
 
+interface AgUi {
+  readonly useAgUiRuntime: (options: object) => Runtime;
+}
+
 interface Components {
   readonly AssistantRuntimeProvider: unknown;
-  useAssistantInstructions(text: string): void;
-  useAssistantTool(tool: object): void;
+  readonly useAssistantInstructions: (text: string) => void;
+  readonly useAssistantTool: (tool: object) => void;
 }
 
 const SET_THEME = {
@@ -97,7 +101,7 @@ describe.skipIf(!isInstalled)('the runtime of assistant-ui (npm ci in examples/p
     count += 1;
     const threadId = named ?? `assistant-ui-${count}`;
     const { createElement } = await load<{ createElement: Create }>('react');
-    const { useAgUiRuntime } = await load<{ useAgUiRuntime(options: object): Runtime }>('@assistant-ui/react-ag-ui');
+    const { useAgUiRuntime } = await load<AgUi>('@assistant-ui/react-ag-ui');
     const { AssistantRuntimeProvider, useAssistantInstructions, useAssistantTool } =
       await load<Components>('@assistant-ui/react');
     const { HttpAgent } = await load<{ HttpAgent: new (options: object) => object }>('@ag-ui/client');
