@@ -194,6 +194,17 @@ describe('parts of a message in the log', () => {
     expect(isBehind).toBe(true);
     expect(withoutIds(assembler.read(page([], [says(2, 'It is red.')])).parts)).toEqual([piece('It is red.')]);
   });
+
+  test('a reader that starts again after a failover gets the values of a call that runs again', () => {
+    const log = [says(2, '', ['{}'])];
+    const drawn = entry(3, { ...result(3, 'c2_0', 'sky').message, data: [{ name: 'chart', data: 1 }] });
+    const assembler = new PartAssembler();
+    assembler.read(page([], [...log, drawn]));
+    assembler.read(page([], [], { head: 1 }));
+    const noted = { step: 1, calls: 1, notes: [{ call: 'c2_0', data: { name: 'chart', data: 1 } }] };
+    const again = withoutIds(assembler.read(page([{ id: '5-0', noted }], log)).parts);
+    expect(again.at(-1)).toEqual({ type: 'data', step: 1, call: 'c2_0', name: 'chart', data: 1 });
+  });
 });
 
 describe('a reader that resumes', () => {

@@ -40,7 +40,7 @@ export class PartAssembler {
   #version: number;
   #delivered: DeliveredMessage | undefined;
   #live: LiveMessage | undefined;
-  readonly #notes: NoteReader;
+  #notes: NoteReader;
   #entry = FIRST_ENTRY;
   #parts: TurnPart[] = [];
 
@@ -237,6 +237,7 @@ export class PartAssembler {
     this.#entry = FIRST_ENTRY;
     this.#delivered = undefined;
     this.#live = undefined;
+    this.#notes = new NoteReader(0);
     this.#add({ type: 'restart', step: 1 });
   }
 }
