@@ -32,6 +32,8 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
   /** Last answer to each user message, by chat and message. */
   readonly #answers = new Map<string, string>();
   #closing = new AbortController();
+  /** Ends the streams of one chat. */
+  readonly #leaving = new Map<string, AbortController>();
 
   constructor(options: DurableTransportOptions) {
     this.#requests = new ChatRequests(options);
@@ -87,7 +89,11 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
     const left = new AbortController();
     const path = `${pathOf(chatId)}/live`;
     const callAfter: CallAfter = (position) => ({ method: 'GET', path, query: { after: position } });
-    const blocks = readSteadily(this.#requests, { callAfter, after, signal: this.#anyOf(signal, left.signal) });
+    const blocks = readSteadily(this.#requests, {
+      callAfter,
+      after,
+      signal: this.#signalOf(chatId, signal, left.signal),
+    });
     try {
       for await (const block of blocks) {
         if (block === NOTHING_OPEN) return;
@@ -98,9 +104,12 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
     }
   }
 
-  close(): void {
-    this.#closing.abort(new DOMException('the transport was closed', 'AbortError'));
-    this.#closing = new AbortController();
+  close(chatId?: string): void {
+    const reason = new DOMException('the transport was closed', 'AbortError');
+    const ended = chatId === undefined ? this.#closing : this.#leaving.get(chatId);
+    ended?.abort(reason);
+    if (chatId === undefined) this.#closing = new AbortController();
+    else this.#leaving.delete(chatId);
   }
 
   async #openStream(
@@ -109,7 +118,7 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
     given: AbortSignal | undefined,
   ): Promise<ReadableStream<never> | null> {
     const left = new AbortController();
-    const signal = this.#anyOf(given, left.signal);
+    const signal = this.#signalOf(chatId, given, left.signal);
     const blocks = readSteadily(this.#requests, { callAfter, signal });
     // A refusal of the first request is an error of the call, and not of the stream.
     let next = await blocks.next();
@@ -163,8 +172,11 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
     if (Number(attempt) > Number(known)) this.#answers.set(key, answer);
   }
 
-  #anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-    return AbortSignal.any([...signals.filter((signal) => signal !== undefined), this.#closing.signal]);
+  #signalOf(chatId: string, ...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+    const leaving = this.#leaving.get(chatId) ?? new AbortController();
+    this.#leaving.set(chatId, leaving);
+    const given = signals.filter((signal) => signal !== undefined);
+    return AbortSignal.any([...given, leaving.signal, this.#closing.signal]);
   }
 }
 

@@ -159,7 +159,7 @@ test('an export can be imported under another id, and a repeated import changes 
   const taken = await http.call('POST', '/v1/conversations/kept/import', {
     body: { ...request.body, messages: talk(1) },
   });
-  expect(outline(taken)).toEqual({ status: 409, code: 'conflict', field: 'id' });
+  expect(outline(taken)).toEqual({ status: 409, code: 'conflict', field: 'conversation' });
 });
 
 test('a fork appears in the list of conversations, and an erased conversation disappears', async () => {

@@ -22,7 +22,7 @@ export class NoteReader {
     this.#start = start;
   }
 
-  /** Prepares a page. Of its notes, `take` skips those that a later note of the page replaces, and those of calls with a result. */
+  /** Begins a page. `take` then skips notes that a later note of the page replaces, and notes of calls with a result. */
   beginPage(entries: readonly StreamEntry[], log: readonly LogEntry[]): void {
     const notes = entries.flatMap((entry) => ('noted' in entry ? entry.noted.notes : []));
     this.#last = new Map(notes.map((note) => [nameNote(note), note]));

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { accessOperations } from './access.ts';
 import type { AnyAgents } from './agent-types.ts';
 import type { ContextMethods } from './contexts.ts';
 import { contextOperations } from './contexts.ts';
@@ -10,7 +9,7 @@ import { type InspectionMethods, inspectionOperations } from './inspection.ts';
 import { type MessageMethods, messageOperations } from './messages.ts';
 import type { Operation } from './operation.ts';
 import { type ProposalMethods, proposalOperations } from './proposals.ts';
-import { serverOperations } from './server.ts';
+import { accessOperations, serverOperations } from './server.ts';
 import { type StreamMethods, streamOperations } from './streams.ts';
 import { type TurnMethods, turnOperations } from './turns.ts';
 import { type VersionMethods, versionOperations } from './versions.ts';

@@ -72,7 +72,10 @@ export const openTurnsSchema = z.strictObject({
   inputs: z
     .boolean()
     .optional()
-    .meta({ description: 'true: show texts, images and files of turns that no worker has claimed.', override: { type: 'string' } }),
+    .meta({
+      description: 'true: show texts, images and files of turns that no worker has claimed.',
+      override: { type: 'string' },
+    }),
 });
 
 const waitingQuery = z.strictObject({

@@ -174,7 +174,7 @@ async function takeOut({ client, nameOf }: Backend, id: string, { turn, open }: 
   });
 }
 
-/** Stores answers to open calls, whichever message of the page has them. */
+/** Stores answers to open calls. Any message of the page may have them. */
 async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
   const open = await readOpenTurns(backend, request.id, { limit: 1 });
