@@ -192,6 +192,9 @@ export interface DurableTransport<Message extends TransportMessage = TransportMe
   stopTurn(options: StopOptions): Promise<{ readonly turn: string; readonly state: string }>;
   /** Follows a chat until the signal aborts. Connects again by itself. @throws ChatError, the signal's reason */
   follow(options: FollowChatOptions): AsyncIterable<ChatNews>;
-  /** Ends all streams of this transport. It can be used again. */
-  close(): void;
+  /**
+   * Ends the streams of a chat, or without `chatId` all streams. The transport can be used again. Call it when a page leaves
+   * a chat: `useChat` of AI SDK 5 and 6 goes on to read.
+   */
+  close(chatId?: string): void;
 }

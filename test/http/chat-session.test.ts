@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { aiSdkApp } from '../../src/api/http/ai-sdk/ai-sdk-app.ts';
+import { createDurableTransport } from '../../src/chat/index.ts';
 import { openSession, type SessionSdk, textsOf } from '../chat/open-session.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
@@ -118,6 +119,24 @@ describe.each(SDKS)('a chat with AI SDK %i', (sdkVersion) => {
       chat.view().messages.map(({ id: name }) => name),
     );
   });
+});
+
+test('a transport ends the streams of one chat, and keeps those of another', async () => {
+  const transport = createDurableTransport({ fetch: createFetch() });
+  const ids = ['closed-one', 'kept-one'];
+  for (const id of ids) {
+    holdGate(id);
+    const message = { id: 'm1', role: 'user' as const, parts: [{ type: 'text', text: `hold ${id}` }] };
+    await transport.acceptMessage({ chatId: id, message });
+    const stream = await transport.reconnectToStream({ chatId: id });
+    void stream?.pipeTo(new WritableStream()).catch(() => undefined);
+  }
+  const counts = (): number[] => ids.map(openStreams);
+  await expect.poll(counts).toEqual([1, 1]);
+  transport.close('closed-one');
+  await expect.poll(counts).toEqual([0, 1]);
+  transport.close();
+  await expect.poll(counts).toEqual([0, 0]);
 });
 
 describe('messages that may not have arrived', () => {
