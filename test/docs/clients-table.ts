@@ -162,9 +162,9 @@ export const CLIENTS: readonly ClientRow[] = [
       regenerate: 'a regenerated answer of assistant-ui replaces the old answer',
       edit: 'an edited message of assistant-ui that names the old message replaces it',
       'two tabs': 'a second page of assistant-ui gets the turns that it lacks',
+      'history after a reload': 'a page of assistant-ui that is loaded again shows its conversation',
     },
-    limits:
-      'a page that was loaded again is empty without a history adapter, and version 0.0.58 names a package that no registry has',
+    limits: 'a reload stops the turn that runs. Version 0.0.58 was not run: it names a package that no registry has',
     tests: ['test/examples/assistant-ui.faults.test.ts'],
   },
   {

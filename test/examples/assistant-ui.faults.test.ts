@@ -34,10 +34,12 @@ interface Runtime {
 }
 
 interface AgUi {
+  readonly fromAgUiMessages: (messages: unknown) => readonly object[];
   readonly useAgUiRuntime: (options: object) => Runtime;
 }
 
 interface Components {
+  readonly ExportedMessageRepository: { readonly fromArray: (messages: readonly object[]) => object };
   readonly AssistantRuntimeProvider: unknown;
   readonly useAssistantInstructions: (text: string) => void;
   readonly useAssistantTool: (tool: object) => void;
@@ -50,6 +52,11 @@ const SET_THEME = {
   parameters: { type: 'object', properties: { place: { type: 'string' } } },
   execute: async (): Promise<string> => 'dark now',
 };
+
+interface Connected {
+  readonly messages: unknown;
+  runAgent(): Promise<unknown>;
+}
 
 type Create = (type: unknown, properties?: object | null, ...children: unknown[]) => unknown;
 
@@ -97,15 +104,24 @@ describe.skipIf(!isInstalled)('the runtime of assistant-ui (npm ci in examples/p
     await fixture?.close();
   });
 
-  async function open(named?: string): Promise<OpenedPage> {
+  async function open(named?: string, isReloaded = false): Promise<OpenedPage> {
     count += 1;
     const threadId = named ?? `assistant-ui-${count}`;
     const { createElement } = await load<{ createElement: Create }>('react');
-    const { useAgUiRuntime } = await load<AgUi>('@assistant-ui/react-ag-ui');
-    const { AssistantRuntimeProvider, useAssistantInstructions, useAssistantTool } =
+    const { useAgUiRuntime, fromAgUiMessages } = await load<AgUi>('@assistant-ui/react-ag-ui');
+    const { AssistantRuntimeProvider, ExportedMessageRepository, useAssistantInstructions, useAssistantTool } =
       await load<Components>('@assistant-ui/react');
-    const { HttpAgent } = await load<{ HttpAgent: new (options: object) => object }>('@ag-ui/client');
+    const { HttpAgent } = await load<{ HttpAgent: new (options: object) => Connected }>('@ag-ui/client');
     const agent = new HttpAgent({ url: `${server.url}/v1/ag-ui`, threadId });
+    const history = {
+      load: async (): Promise<object> => {
+        const thread = new HttpAgent({ url: `${server.url}/v1/ag-ui/connect`, threadId });
+        await thread.runAgent();
+        return ExportedMessageRepository.fromArray(fromAgUiMessages(thread.messages));
+      },
+      append: async (): Promise<void> => undefined,
+    };
+    const adapters = isReloaded ? { history } : {};
     const errors: string[] = [];
     const onError = ({ message }: Error): void => void errors.push(message);
     const shown = Promise.withResolvers<Runtime>();
@@ -115,7 +131,7 @@ describe.skipIf(!isInstalled)('the runtime of assistant-ui (npm ci in examples/p
       return null;
     }
     function Page(): unknown {
-      const own = useAgUiRuntime({ agent, onError });
+      const own = useAgUiRuntime({ agent, onError, adapters });
       shown.resolve(own);
       return createElement(AssistantRuntimeProvider, { runtime: own }, createElement(Tools));
     }
@@ -236,6 +252,19 @@ describe.skipIf(!isInstalled)('the runtime of assistant-ui (npm ci in examples/p
     expect(first.lines()).toEqual(expected);
   });
 
+  test('a page of assistant-ui that is loaded again shows its conversation, and goes on', async () => {
+    const first = await open();
+    await first.say('call read_state');
+    const { threadId } = first;
+    const again = await open(threadId, true);
+    await expect.poll(() => again.lines().length, { timeout: 20_000 }).toBe(3);
+    expect(again.lines()).toEqual(['user: call read_state', 'assistant: One moment. tool-call', 'assistant: So: {}']);
+    await again.say('hello');
+    expect(again.lines().slice(3)).toEqual(['user: hello', 'assistant: heard hello']);
+    expect((await readContext(threadId)).filter((line) => line.startsWith('user: ')).length).toBe(2);
+    expect([...first.errors, ...again.errors]).toEqual([]);
+  });
+
   test('a page of assistant-ui shows why a turn failed', async () => {
     const page = await open();
     await page.say('fail');
@@ -247,7 +276,9 @@ describe.skipIf(!isInstalled)('the runtime of assistant-ui (npm ci in examples/p
     const page = readFileSync(join(ROOT, 'docs/how-to/use-copilotkit.md'), 'utf8');
     const [, program = ''] = /^```tsx\n([^`]*@assistant-ui\/react-ag-ui[^`]*)^```$/m.exec(page) ?? [];
     const compilerOptions = { jsx: ts.JsxEmit.ReactJSX, module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2024 };
-    const { outputText } = ts.transpileModule(program, { compilerOptions });
+    expect(program).toContain('export function Assistant');
+    const served = program.replaceAll("'/v1/ag-ui", `'${server.url}/v1/ag-ui`);
+    const { outputText } = ts.transpileModule(served, { compilerOptions });
     const folder = join(FOLDER, 'node_modules/.cache/turnfold');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'assistant.mjs'), outputText);
