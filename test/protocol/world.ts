@@ -1,5 +1,5 @@
 import { DelayedError, type Job, WaitingChildrenError } from 'bullmq';
-import type { ClientPorts } from '../../src/api/client/ports.ts';
+import type { ClientPorts, ClientStores } from '../../src/api/client/ports.ts';
 import type { Tool } from '../../src/domain/agent.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -209,20 +209,24 @@ export class World {
   }
 
   #clientPorts(actor: Actor): ClientPorts {
-    const bind = (room: string) => this.held.bind(actor, room, ({ store }) => store);
-    const ports = {
+    const bind = (room: keyof ClientStores) => this.held.bind(actor, room, ({ store }) => store);
+    const ports: Omit<ClientPorts, 'queues' | 'notifications' | 'streamNotices' | 'onError'> = {
       turns: bind('turns'),
-      passes: bind('passes'),
+      streams: bind('streams'),
       contexts: bind('contexts'),
+      passes: bind('passes'),
       versions: bind('versions'),
       proposals: bind('proposals'),
+      events: bind('events'),
+      listings: bind('listings'),
+      tokens: bind('tokens'),
       wakes: this.#wakesOf(actor),
       ids: idsOf(actor),
       now: () => actor.sees ?? this.clock.now(),
       counterFor: async () => WORD_COUNTER,
       currentTrace: () => undefined,
     };
-    return ports as unknown as ClientPorts;
+    return ports as ClientPorts;
   }
 
   #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): JobDelivery {
@@ -274,6 +278,7 @@ export class World {
       streams: {
         isFollowed: async () => false,
         appendPieces: async () => ({ status: 'not_followed' }),
+        readValues: async () => [],
       },
       wakes: this.#wakesOf(actor),
       takeover: {
