@@ -35,14 +35,14 @@ export interface PieceBatch extends ModelCallKey {
 }
 
 /** Report of a running tool call: its progress, or a value that it emitted. */
-export type CallNote = CallProgress | CallValue;
+export type CallNote = CallProgress | NotedValue;
 
 interface CallProgress {
   readonly call: string;
   readonly progress: ToolProgress;
 }
 
-export interface CallValue {
+export interface NotedValue {
   readonly call: string;
   readonly data: ToolData;
 }

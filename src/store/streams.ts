@@ -11,13 +11,13 @@ import { callStore, corruptRecord } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
 import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 import {
-  type CallValue,
   decodeEntries,
   type Entry,
   encodeBatch,
   encodeNotes,
   NOTES,
   type NoteBatch,
+  type NotedValue,
   type PieceBatch,
   type StreamEntry,
 } from './stream-entries.ts';
@@ -43,9 +43,9 @@ export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
     isFollowed: (conversation: ConversationRef, turn: string) => existing.ask(keyspace.stream(conversation, turn)),
     appendPieces: scriptBinder(redis, keyspace)(appendPiecesScript),
     /** Reads the values that readers got of the turn's tool calls, oldest first. */
-    async readValues(conversation: ConversationRef, turn: string): Promise<readonly CallValue[]> {
+    async readValues(conversation: ConversationRef, turn: string): Promise<readonly NotedValue[]> {
       const key = keyspace.stream(conversation, turn);
-      const values: CallValue[] = [];
+      const values: NotedValue[] = [];
       for (let after = '-'; ; ) {
         const found = await callStore(() => redis.xrange(key, after, '+', 'COUNT', PAGE_ENTRIES));
         for (const entry of decodeEntries(found.filter(([, [name]]) => name === NOTES))) {

@@ -27,10 +27,16 @@ function logOf(...messages: readonly Message[]) {
           role: 'user' as const,
           at: 1,
           start: '',
-          state: after % 2 === 0 ? ('live' as const) : ('archived' as const),
+          ...(after % 2 === 0 ? { state: 'live' as const } : { state: 'archived' as const, by: 1 }),
         },
       ],
     }),
+    context: async () => {
+      const items = entries.flatMap(({ seq, message, tokens }) =>
+        seq % 2 === 0 ? [] : [{ from: seq, to: seq, tokens, message }],
+      );
+      return { tenant: '_', conversation: 'c1', version: 1, head: entries.length, tokens: 1, items };
+    },
   };
 }
 
@@ -42,11 +48,28 @@ test('a search of the log finds messages and tool calls with all words, the newe
     { role: 'assistant', content: '', toolCalls: [call] },
     { role: 'user', content: 'order' },
   );
-  const { matches, ...found } = await searchLog(client, 'c1', 'order o-93', 10);
-  expect(found).toEqual({ searched: 4, hasMore: false });
+  const { signal } = new AbortController();
+  const asked = { conversation: 'c1', text: 'order o-93', most: 10, signal };
+  const { matches, ...found } = await searchLog(client, asked);
+  expect(found).toEqual({ searched: 4, hasMore: false, modelReads: [{ from: 3, to: 3 }] });
   expect(matches).toMatchObject([
     { seq: 3, role: 'assistant', state: 'live', text: expect.stringContaining('look_up') as string },
-    { seq: 2, role: 'user', state: 'archived', text: expect.stringMatching(/^ ?long .*O-93 is late$/s) as string },
+    {
+      seq: 2,
+      role: 'user',
+      state: 'archived',
+      by: 1,
+      text: expect.stringMatching(/^ ?long .*O-93 is late$/s) as string,
+    },
   ]);
-  expect(await searchLog(client, 'c1', 'o', 1)).toMatchObject({ matches: [{ seq: 4 }], hasMore: true });
+  expect(await searchLog(client, { ...asked, text: 'o', most: 1 })).toMatchObject({
+    matches: [{ seq: 4 }],
+    hasMore: true,
+  });
+});
+
+test('a search of the log ends when its client no longer wants the answer', async () => {
+  const signal = AbortSignal.abort(new Error('canceled'));
+  const search = searchLog(logOf({ role: 'user', content: 'a' }), { conversation: 'c1', text: 'a', most: 1, signal });
+  await expect(search).rejects.toThrow('canceled');
 });

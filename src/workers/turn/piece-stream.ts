@@ -15,7 +15,7 @@ export const ASK_MS = 250;
 export const RETRY_MS = 1_000;
 
 export interface StreamedTurn {
-  readonly streams: StreamWriter;
+  readonly streams: Pick<StreamWriter, 'isFollowed' | 'appendPieces'>;
   readonly timers: Timers;
   readonly lease: TurnLease;
   readonly onEvent: EventListener;
