@@ -46,9 +46,8 @@ const COUNTED: Readonly<Record<string, string>> = { string: 'character', array: 
 
 function writeBound(origin: string, bound: number | bigint, comparison: string): string {
   const counted = COUNTED[origin];
-  const figure = bound.toLocaleString('en-US');
-  if (counted === undefined) return `expected a number of ${comparison} ${figure}`;
-  return `expected ${comparison} ${figure} ${counted}${bound === 1 ? '' : 's'}`;
+  if (counted === undefined) return `expected a number of ${comparison} ${bound}`;
+  return `expected ${comparison} ${bound} ${counted}${bound === 1 ? '' : 's'}`;
 }
 
 function listValues(values: readonly unknown[]): string {

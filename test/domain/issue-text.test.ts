@@ -12,7 +12,7 @@ test.each<[string, z.ZodType, unknown, string]>([
   ['a fraction', z.number().int(), 1.5, 'at: expected a whole number'],
   ['a number below its bound', z.number().min(1), 0, 'at: expected a number of at least 1'],
   ['a number on an exclusive bound', z.number().positive(), 0, 'at: expected a number of more than 0'],
-  ['a number above its bound', z.number().max(1_000), 1_001, 'at: expected a number of at most 1,000'],
+  ['a number above its bound', z.number().max(1_000), 1_001, 'at: expected a number of at most 1000'],
   ['an empty text', z.string().min(1), '', 'at: expected at least 1 character'],
   ['a long text', z.string().max(3), 'long', 'at: expected at most 3 characters'],
   ['an empty list', z.array(z.string()).min(2), [], 'at: expected at least 2 items'],
