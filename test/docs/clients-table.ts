@@ -59,7 +59,7 @@ export const CLIENTS: readonly ClientRow[] = [
     },
     limits: 'no WebSocket',
     tests: [
-      'test/http/openai-helpers.test.ts',
+      'test/http/openai-packages.test.ts',
       'test/http/left-requests.test.ts',
       'test/http/openai-random.test.ts',
       'test/http/openai-responses.test.ts',
@@ -77,7 +77,7 @@ export const CLIENTS: readonly ClientRow[] = [
       'parallel tools with a conversation, a response or a session': 'runs two tools at once, with %s',
       'the program of [the page](../how-to/use-openai-clients.md)': 'the program with the Agents SDK runs its own tool',
     },
-    tests: ['test/http/openai-clients.test.ts', 'test/http/openai-helpers.test.ts', 'test/http/openai-page.test.ts'],
+    tests: ['test/http/openai-clients.test.ts', 'test/http/openai-packages.test.ts', 'test/http/openai-page.test.ts'],
   },
   {
     client: "AI SDK's provider of OpenAI",
@@ -87,7 +87,7 @@ export const CLIENTS: readonly ClientRow[] = [
       'forms of answers': 'runs two tools at once, and writes a form',
       'errors of turns': 'shows the error of a stream whose turn failed',
     },
-    tests: ['test/http/openai-clients.test.ts', 'test/http/openai-helpers.test.ts'],
+    tests: ['test/http/openai-clients.test.ts', 'test/http/openai-packages.test.ts'],
   },
   {
     client: 'LangChain',
@@ -98,7 +98,7 @@ export const CLIENTS: readonly ClientRow[] = [
       'streamed calls': 'streams two calls, and goes on from their results',
       'tokens of streams': 'counts the tokens of a stream',
     },
-    tests: ['test/http/openai-clients.test.ts', 'test/http/openai-helpers.test.ts'],
+    tests: ['test/http/openai-clients.test.ts', 'test/http/openai-packages.test.ts'],
   },
   {
     client: 'Open WebUI and other programs that speak Chat Completions',

@@ -87,7 +87,8 @@ export function addConversations(app: Hono, options: BackendOptions, base: strin
     const backend = await openBackend(options, context);
     const id = readId(context.req.param('conversation'));
     const { items } = parseInput(createItemsSchema, await readBody(context));
-    return context.json(await addItems(backend, id, items, readRepeat((name) => context.req.header(name))));
+    const repeat = readRepeat((name) => context.req.header(name));
+    return context.json(await addItems(backend, id, items, repeat));
   });
   app.get(`${one}/items/:item`, async (context) => {
     const backend = await openBackend(options, context);

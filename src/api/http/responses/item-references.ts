@@ -89,11 +89,7 @@ async function complete(one: PlacedItem, read: ReadItem): Promise<PlacedItem> {
   return item === undefined ? one : { ...one, item };
 }
 
-async function resolve(
-  one: PlacedItem,
-  read: ReadItem,
-  continued: string | undefined,
-): Promise<PlacedItem[]> {
+async function resolve(one: PlacedItem, read: ReadItem, continued: string | undefined): Promise<PlacedItem[]> {
   const { item: given, at } = one;
   const id = given.id ?? '';
   const name = readItemId(id);
