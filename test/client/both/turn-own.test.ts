@@ -198,9 +198,9 @@ describe('the end of a turn', () => {
       if (end === 'cancel') await client.cancel(conversation, 't1');
       if (end === 'erase') await client.erase(conversation);
       const onBusy = end === 'cancel' || end === 'erase' ? 'enqueue' : end;
-      const input = `say after ${end}`;
-      expect(await run({ conversation, turn: 't2', input, onBusy })).toMatchObject({ state: 'completed' });
-      const [request] = asked.get(input) ?? [];
+      const text = `say after ${end}`;
+      expect(await run({ conversation, turn: 't2', input: text, onBusy })).toMatchObject({ state: 'completed' });
+      const [request] = asked.get(text) ?? [];
       expect(request?.tools.map(({ name }) => name)).toEqual(['look']);
       expect(request?.system).not.toContain('A secret.');
       const names = await redis.keys(`*${conversation}*`);
