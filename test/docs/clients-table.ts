@@ -175,8 +175,9 @@ export const CLIENTS: readonly ClientRow[] = [
       'questions for approvals': 'whose question for an approval reaches the person at the client',
       progress: 'a client that asks for progress hears of calls',
       tasks: 'a client that takes tasks gets the turn as a task',
+      'over HTTP with keys': 'a key reads and writes only in its tenant',
     },
-    tests: ['test/cli/mcp.test.ts'],
+    tests: ['test/cli/mcp.test.ts', 'test/cli/mcp-protocol.test.ts'],
   },
   {
     client: '`openapi-typescript` and `openapi-fetch`',
