@@ -167,10 +167,7 @@ const openTurnsAnswer = z
         state: z.enum(TURN_STATES),
         acceptedAt: timeSchema,
         dueAt: timeSchema.optional(),
-        input: z
-          .string()
-          .optional()
-          .describe('Text of the turn, if the request has `inputs` and no worker has claimed the turn.'),
+        input: z.string().optional().describe('Text, with `inputs`, while no worker has claimed the turn.'),
         inputParts: unboundedList(z.looseObject({ type: z.string() }))
           .optional()
           .describe('Images and files of the turn, with its text. Absent if there are none.'),
