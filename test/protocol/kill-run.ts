@@ -41,6 +41,7 @@ const REDIS_ROOMS: ReadonlySet<string> = new Set([
   'wakes',
   'versions',
   'proposals',
+  'listings',
 ]);
 const OUTAGE = new TurnfoldError('redis_unavailable', 'Redis does not answer: the connection was lost');
 /** The client names the repeatable call in an error of its own. */
@@ -118,9 +119,9 @@ class Runner {
       else if (!this.#startWork() && !this.#passTime()) break;
     }
     const waiting = this.#services.filter(({ isDone }) => !isDone).map(({ name }) => name);
-    if (waiting.length > 0) throw new Error(`${waiting.join()} waits for a condition that never becomes true`);
     const other = failures.find((failure) => !isOutage(failure));
-    if (other !== undefined) throw new Error('a delivery failed without an outage', { cause: other });
+    if (other !== undefined) throw new Error('a service or a delivery failed without an outage', { cause: other });
+    if (waiting.length > 0) throw new Error(`${waiting.join()} waits for a condition that never becomes true`);
     return { world: this.#world, calls: this.#calls, faults: this.#faultCount };
   }
 

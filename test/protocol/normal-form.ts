@@ -17,7 +17,7 @@ export function normalize({ db, jobs }: World) {
   const { log, versions, texts, state, pass, mailbox, turnRecords, summaryRecords } = found;
   const copies = listConversations(db).filter((one) => one.ref.id !== ref.id);
   return {
-    log: sortRounds(log.map(({ message }) => message)),
+    log: sortRounds(log.map(({ message }) => withoutTime(message))),
     weights: log.at(-1)?.total,
     turns: [...turnRecords.values()].map(normalizeTurn),
     versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
@@ -66,6 +66,10 @@ function isClaim(one: StoredSummary): boolean {
 function normalizeTurn({ turn, state, inputSeq, answerSeq, failure, usage, requestTokens, steps, end }: StoredTurn) {
   const done = [...steps].flatMap(([key, one]) => (one.status === 'done' && one.seqs ? [key] : [])).toSorted();
   return { turn, state, inputSeq, answerSeq, failure, usage, requestTokens, end, done };
+}
+
+function withoutTime({ decision, ...message }: Message): Message {
+  return decision === undefined ? message : { ...message, decision: { ...decision, at: 0 } };
 }
 
 /** Sorts the results of each tool round by call, because results are recorded as they arrive. */
