@@ -53,12 +53,12 @@ export async function runMcp({ output }: CommandContext, options: McpCommandOpti
 /** The package is optional, because only MCP needs it. @throws invalid_config without the package */
 async function loadMcp() {
   try {
-    const [server, tools, protocol] = await Promise.all([
+    const [{ serveMcpStdio, createMcpApp }, { nameAgentTools }, { createMcpProtocol }] = await Promise.all([
       import('../mcp/server.ts'),
       import('../mcp/agent-tools.ts'),
       import('../mcp/mcp-protocol.ts'),
     ]);
-    return { ...server, ...tools, ...protocol };
+    return { serveMcpStdio, createMcpApp, nameAgentTools, createMcpProtocol };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     const why = 'MCP needs this package. Run: npm install @modelcontextprotocol/server';
