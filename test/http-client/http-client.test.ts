@@ -136,6 +136,12 @@ describe('an answer that is an error', () => {
     },
   );
 
+  test('the client over HTTP names the id of a write that it does not retry because the server failed', async () => {
+    const { client, sent } = answering(500, '{"code":"defect","detail":"a defect of turnfold"}');
+    await expect(client.cancel('c', 't')).rejects.toMatchObject({ code: 'server_unavailable', details: { turn: 't' } });
+    expect(sent.length).toBe(1);
+  });
+
   test('the client over HTTP reports a wrong address if the server is not turnfold', async () => {
     for (const [status, body] of [
       [200, '<html>'],

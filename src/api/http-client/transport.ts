@@ -78,12 +78,12 @@ export class Transport {
         return await this.#attempt<Body>(call);
       } catch (failure) {
         call.signal?.throwIfAborted();
-        if (!(failure instanceof PassingFailure)) throw failure;
+        if (!(failure instanceof PassingFailure))
+          throw isTurnfoldError(failure, 'server_unavailable') ? nameUnsure(failure, call) : failure;
         const lastedMs = performance.now() - startedAt;
         if (lastedMs >= LASTING_MS && wasCut(call, failure)) throw new CutWait(lastedMs, failure);
         const { error, pauseMs: askedMs } = failure;
-        if (!(await retries.wait({ askedMs, signal: this.#ended(call.signal) })))
-          throw call.write === undefined ? error : nameWrite(error, call.write);
+        if (!(await retries.wait({ askedMs, signal: this.#ended(call.signal) }))) throw nameUnsure(error, call);
       }
     }
   }
@@ -191,6 +191,11 @@ function isFromTurnfold({ headers }: Response): boolean {
 }
 
 /** Converts an error of `fetch`, whose reason is nested, to a failure that can be retried. */
+/** A write may have succeeded before the server failed, so its error names the id under which a repetition is safe. */
+function nameUnsure(error: TurnfoldError, { write }: HttpCall): TurnfoldError {
+  return write === undefined ? error : nameWrite(error, write);
+}
+
 export function toFailure(error: unknown): unknown {
   if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
