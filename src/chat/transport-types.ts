@@ -150,7 +150,7 @@ export interface AnswerCallsOptions {
 
 export interface StopOptions {
   readonly chatId: string;
-  /** Id of the answer, or of the user's message. */
+  /** Id of the answer that is stopped, or of the user message that it answers. */
   readonly messageId: string;
   readonly signal?: AbortSignal | undefined;
 }

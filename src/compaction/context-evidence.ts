@@ -57,7 +57,7 @@ function* findRanges(items: readonly ContextItem[], { fragments }: Ledger): Inte
   return ranges;
 }
 
-/** True if the item shows the fragment, also in shortened form. */
+/** True if the whole fragment is visible in the item, which may be clipped or an excerpt. */
 export function isShown({ segment, logged }: ContextItem, { part, start, end }: Fragment): boolean {
   switch (segment?.kind) {
     case 'masked':

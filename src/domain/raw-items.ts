@@ -47,7 +47,7 @@ export function isThinking(item: { readonly type?: unknown }): boolean {
   return THINKING_TYPES.has(item.type);
 }
 
-/** Recorded thinking may go only to the model that wrote the last answer. */
+/** Finds the model of the last answer with items of this format. A request to another model leaves out its thinking. */
 export function findLastModel(messages: readonly Pick<Message, 'raw'>[], format: WireFormat): string | undefined {
   return messages.map(readRawItems).findLast((raw) => raw?.format === format)?.model;
 }

@@ -108,7 +108,7 @@ export const versionSchema = z.object({
   floorRelaxed: z.boolean(),
   /** In ms since epoch. */
   at: z.number(),
-  /** Ms from the request for compaction to the commit. */
+  /** Ms from the request for compaction until the version was built, without a review. */
   durationMs: z.number(),
   /** Null if no model wrote the summaries. */
   model: z.string().nullable(),

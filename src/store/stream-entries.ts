@@ -148,7 +148,7 @@ function decodeCallKey(text: string): ModelCallKey | undefined {
   return isKey ? { seq, step, epoch, attempt } : undefined;
 }
 
-/** @param from position in the first field at which the name of its piece begins */
+/** @param from index of the character in `fields[0]` where the name of the first piece begins */
 function decodePieces(fields: readonly string[], from: number): StreamPiece[] {
   const pieces: StreamPiece[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {

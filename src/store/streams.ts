@@ -104,8 +104,8 @@ export const STREAM_LIMITS = {
   /** Most bytes of a stream. Beyond this, the older half is removed. The text of any model answer fits in. */
   bytes: 2_097_152,
   /**
-   * ms for which the stream is kept after the settlement. A browser that lost its connection comes back within 5
-   * minutes.
+   * ms for which the stream is kept after the settlement, as `STREAM_KEPT_MS` of lua/shared/stream.lua says. A browser
+   * that lost its connection comes back within 5 minutes.
    */
   keptMs: 300_000,
 } as const;

@@ -48,7 +48,7 @@ describe('--context', () => {
     await turnfold('redrive', 'c4', 't1', '--wait', '60', '--context', CONTEXT);
     expect(await own.client.context('c4')).toMatchObject({ conversation: 'c4' });
     const again = await turnfold('redrive', 'c4', 't1', '--context', '{"user":"otto"}');
-    expect(again.stderr, 'the context of the re-driven turn is another').toContain('turn_conflict');
+    expect(again.stderr, 'the context of the re-driven turn is another').toContain('operation_conflict');
     expect((await turnfold('redrive', 'c4', '--context', CONTEXT)).stderr).toMatch(
       /^turnfold: invalid_input: --context: /,
     );

@@ -68,7 +68,7 @@ describe.each(names)('%s', (name) => {
     for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   });
 
-  it('a dashboard opens with one full row of numbers, titled by a question', () => {
+  it('a dashboard opens with a row whose title is a question and whose single numbers fill the width', () => {
     const [row, ...others] = dashboard.panels;
     const end = others.findIndex(({ type }) => type !== 'stat');
     const stats = others.slice(0, end);

@@ -37,7 +37,7 @@ function connect(threadId: string): { readonly agent: HttpAgent; readonly ended:
 const linesOf = ({ messages }: HttpAgent): string[] =>
   messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : ''}`);
 
-test('a front-end that connects to an AG-UI thread has the same messages as before', async () => {
+test('a second client that connects to an AG-UI thread gets all messages that the first client has', async () => {
   const first = openThread('call read_state');
   await first.runAgent();
   first.addMessage({ id: 'next', role: 'user', content: 'hello' });

@@ -40,7 +40,7 @@ const FOUND_AT_ONCE: readonly Case[] = [
   [
     'an expired certificate',
     /^its certificate has expired$/,
-    /Renew it/,
+    /Renew the certificate/,
     async (own) => ({ url: (await startTls(own, { days: -1 })).url, tls: { ca: own.cert } }),
   ],
   [

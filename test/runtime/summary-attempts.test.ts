@@ -67,7 +67,7 @@ it('a summarization job waits for rate limits longer than its attempts would las
   expect(by).toEqual(['small']);
 });
 
-it('a summarization job does not wait for a rate limit that ends too late for its pass', async () => {
+it('a summarization job uses the next summarizer if a rate limit ends too late for its pass', async () => {
   await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 600_000 }] });
   const { by, outcomes } = await compact({
     provider,

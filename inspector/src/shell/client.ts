@@ -94,7 +94,7 @@ export function isOutage(error: TurnfoldError): boolean {
   return isServiceError(error);
 }
 
-/** Shows the form for the key after a 401, unless a person has given another key meanwhile. */
+/** Shows the form for the key after a 401, unless a person has given another key meanwhile. The caller gets the 401 in both cases. */
 async function sendWithKey(...request: Parameters<typeof fetch>): Promise<Response> {
   const key = accessKey.peek();
   const response = await fetch(...request);

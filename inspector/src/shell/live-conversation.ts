@@ -58,7 +58,7 @@ export const LiveConversationContext = createContext<LiveConversation | undefine
 
 export function useConversation(): LiveConversation {
   const live = useContext(LiveConversationContext);
-  if (live === undefined) throw new Error('the panel is not below the head of a conversation');
+  if (live === undefined) throw new Error('a panel needs LiveConversationContext around it');
   return live;
 }
 

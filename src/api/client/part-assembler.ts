@@ -121,7 +121,7 @@ export class PartAssembler {
     for (const piece of batch.pieces) this.#live.add(piece);
   }
 
-  /** Notes of a step that the reader lacks, or has left behind, are skipped: the log has their values. */
+  /** Adds notes of the step that is being read. Notes of other steps are skipped, because the log has their values. */
   #addNotes(batch: NoteBatch): void {
     if (batch.step !== this.#step) return;
     for (const note of batch.notes) for (const part of this.#notes.take(note, batch)) this.#add(part);

@@ -59,7 +59,7 @@ export interface DryPlan {
 export const rollbackSchema = z.strictObject({
   /** Id that makes the call repeatable. A repeated call changes nothing. */
   operation: idSchema.optional(),
-  /** A restored context with more tokens is refused with `over_hard_limit`. */
+  /** A restored context with this many tokens or more is refused with `over_hard_limit`. System prompt and tools count. */
   hardTokens: z.number().positive().optional(),
 });
 

@@ -68,7 +68,7 @@ function open<Name extends keyof Services>(
   throw new HttpProblem('not_offered', why, { field: name });
 }
 
-/** The client names the key by the argument `id`, and the path by `key`. */
+/** Names the field `key` in errors, as the path does. The client calls the same argument `id`. */
 async function nameKey<Answer>(answering: Promise<Answer>): Promise<Answer> {
   return await answering.catch((error: unknown) => {
     if (!isTurnfoldError(error) || error.field !== 'id') throw error;

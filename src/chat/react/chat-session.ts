@@ -38,7 +38,7 @@ export class ChatSession<Message extends TransportMessage> {
     this.reader = new AnswerReader(this.transport);
   }
 
-  /** True once the page has left the chat. */
+  /** True once the page shows another chat, or none. */
   get hasLeft(): boolean {
     return this.#left.signal.aborted;
   }

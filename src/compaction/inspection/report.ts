@@ -44,7 +44,7 @@ export interface CompactionReport {
   readonly reasons: readonly string[];
   /** In ms since epoch. */
   readonly at: number;
-  /** Ms from the request for the compaction to its commit. Absent if no compaction made the version. */
+  /** Ms from the request for the compaction until its version was built, without a review. Absent if no compaction made it. */
   readonly durationMs?: number;
   /** The context of the parent when the version was made. */
   readonly before: ContextCount;

@@ -8,7 +8,7 @@ import { isWordAcross } from './words.ts';
 
 /** Score of an exact match of the whole query. All single words together score less, so exact matches come first. */
 const PHRASE_WEIGHT = 10_000;
-/** Score of an exact path or id whose words are all too short to be searched. */
+/** Base score of a line that has a path or id of the query exactly. The weights of its searched words are added. */
 const MIN_EXACT_WEIGHT = 1;
 /** Maximum number of matches per text. A megabyte of one letter has a million matches. */
 const MAX_PLACES = 1_000;

@@ -10,7 +10,7 @@
 -- @include gate-line
 -- A gate starts with a rate of one call a second.
 local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
--- If the provider names no time, the pause lasts until the rate would allow PAUSE_CALLS calls, at most PAUSE_MS. The
+-- If the provider names no time, the pause lasts as long as PAUSE_CALLS calls at the rate take, at most PAUSE_MS. The
 -- pause doubles with each refused probe.
 local PAUSE_CALLS, PAUSE_MS, LONGEST_BACKOFF_MS, LONGEST_PAUSE_MS = 4, 1000, 30000, 3600000
 -- A probe tests if the provider accepts calls again. Calls that began within PROBE_MS after the first call behind a

@@ -104,7 +104,7 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
     /CERT_HAS_EXPIRED|certificate has expired/,
     {
       message: 'its certificate has expired',
-      hint: 'Renew it there. If it has not expired, correct the clock of this machine.',
+      hint: 'Renew the certificate of the Redis server. If it has not expired, correct the clock of this machine.',
     },
   ],
   [

@@ -112,8 +112,8 @@ function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleCo
 }
 
 /**
- * Wire rule A7: a message with thinking starts with it and ends with another block. While thinking is `enabled`, so
- * does each message with tool calls in the current tool loop.
+ * Wire rule A7: a message with thinking starts with it and ends with another block. While thinking is `enabled`, a
+ * message with tool calls in the current tool loop must start with thinking, too.
  */
 function* keepsThinking(view: AnthropicView, { habits = {} }: RuleContext): Breaches {
   const { turns, loopStart, blocks, requiresThinking, thinkingBudget } = view;

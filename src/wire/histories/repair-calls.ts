@@ -150,7 +150,7 @@ class CallRepair {
   }
 }
 
-/** True for a message after which no result of an earlier call is expected. */
+/** True for the user and the assistant. Once one of them has spoken, results of earlier calls can no longer come. */
 function speaks({ role }: Message): boolean {
   return role === 'user' || role === 'assistant';
 }

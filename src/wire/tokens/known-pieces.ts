@@ -23,7 +23,7 @@ export class KnownPieces {
   #byteEnd = 0;
   #idEnd = 0;
 
-  /** @returns the slot of the piece `bytes[start…end)` for `visit`, or −1 */
+  /** @returns the slot of the piece `bytes[start…end)`, which `visit` takes, or −1 if the piece is unknown */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     const slot = pairOf(hash);

@@ -51,7 +51,7 @@ function sumTokens(media: readonly ContentPart[], formula: PictureFormula | unde
   return media.reduce((sum, part) => sum + countMedia(part, formula), 0);
 }
 
-/** UTF-8 bytes of the text, and of images and files as they are sent. */
+/** UTF-8 bytes of the text and of the tool calls, and of images and files as they are sent. */
 export function bytesOfMessage(message: CountedMessage): number {
   const { text, media } = readContent(message);
   return media.reduce((sum, part) => sum + bytesOfMedia(part), Buffer.byteLength(text));

@@ -199,7 +199,7 @@ async function finish(
     strategy: 'none',
     sequences: 0,
     reasons,
-    // The duration of a reviewed pass is left out: most of it is the time until the person decided.
+    // Most of the time of a reviewed pass is the time until the person decided. An approved version has its own.
     ...(isReviewEnd(outcome) ? {} : { durationMs: sinceRequest(run) }),
     ...figures,
   });

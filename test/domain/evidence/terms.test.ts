@@ -15,7 +15,7 @@ describe('the terms of a text', () => {
     expect(termsOf('It is an order of 12 red lamps.')).toEqual(['order', 'red', 'lamps']);
   });
 
-  test('the terms of a path are its parts, the whole path and its file name', () => {
+  test('the terms of a path are its words of three or more characters, the whole path and its file name', () => {
     expect(termsOf('see src/domain/ledger.ts:42')).toEqual([
       'see',
       'src',

@@ -15,7 +15,7 @@ import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../sa
 import type { Given } from './fixture.ts';
 
 export function describeContextStore(given: Given): void {
-  test('a conversation that is created again after an erase has a new incarnation number, and its writes keep this number', async () => {
+  test('a conversation keeps its incarnation number through appends, and gets a new one if it is created again after an erase', async () => {
     const { store, conversation } = given.nothing();
     const readIncarnation = async () => (await store.readConversation(conversation))?.incarnation;
     await store.append(appendOf(conversation, 0, 2));

@@ -45,7 +45,7 @@ describe.each(['turn', 'pass'] as const)('the sweeper and the wake (queue job) o
     expect(world.queue.wakes, 'it is waiting now').toHaveLength(1);
   });
 
-  it(`the sweeper adds no second wake of a ${kind} while its first wake is pending`, async () => {
+  it(`the sweeper adds no second wake of a ${kind} while the first wake is still in the queue`, async () => {
     const world = await openQueued(kind);
     const wakes = [...world.queue.wakes];
     world.db.advance(10 * GRACE_MS);

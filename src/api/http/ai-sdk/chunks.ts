@@ -65,7 +65,7 @@ interface ChunkOptions {
   readonly state?: TableState | undefined;
 }
 
-/** Converts the parts of a turn to chunks of the AI SDK. Each response has its own table. */
+/** Converts the parts of a turn to chunks of the AI SDK, for one HTTP response. */
 export class ChunkTable extends PartTable<Chunk> {
   readonly #turn: string;
   readonly #version: SdkVersion;

@@ -173,7 +173,7 @@ class WatchedHttpTransport extends StreamableHTTPClientTransport {
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
       if (!('method' in message && 'id' in message)) return;
-      const error = { code: STREAM_LOST, message: 'the server ended the connection without an answer' };
+      const error = { code: STREAM_LOST, message: 'the MCP server ended the connection without an answer' };
       // The error waits, so that an answer before the stream's end is read first. The client ignores a second answer.
       setImmediate(() => this.onmessage?.({ jsonrpc: '2.0', id: message.id, error }));
     };

@@ -16,7 +16,7 @@ function isType(type: unknown): boolean {
   return typeof type === 'string' && LANGCHAIN_TYPES.has(type);
 }
 
-/** Roles by the class in an `lc` dump, without `Message` or `MessageChunk`. */
+/** Roles by `type`, or by the class in an `lc` dump, in lower case and without `Message` or `MessageChunk`. */
 const ROLES: ReadonlyMap<string, string> = new Map([
   ['human', 'user'],
   ['ai', 'assistant'],
