@@ -128,7 +128,11 @@ const toolsSchema = boundedList(toolSchema, OWN_LIMITS.tools).superRefine((tools
   const names = new Set<string>();
   for (const [index, { name }] of tools.entries()) {
     if (names.has(name)) {
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: `two tools of this turn have the name "${name}"` });
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        message: `two tools of this turn have the name "${name}"`,
+      });
     }
     names.add(name);
   }
