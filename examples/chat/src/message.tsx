@@ -44,7 +44,7 @@ function Failure({ failed, retry }: { readonly failed: NonNullable<Metadata['fai
   return (
     <div className="failed" role="alert">
       <p>
-        <strong>The answer failed.</strong> {failed.message} <code>{failed.code}</code>
+        <strong>The answer failed:</strong> {failed.message} <code>{failed.code}</code>
       </p>
       {retry !== undefined && (
         <button type="button" onClick={retry}>
