@@ -126,7 +126,7 @@ export const CLIENTS: readonly ClientRow[] = [
       images: 'an image and a document of an AG-UI message reach the model',
       approvals: 'an AG-UI run is interrupted for an approval, and resumed',
       stop: 'a client that aborts an AG-UI run stops its turn',
-      'connect after a reload': 'a front-end that connects to an AG-UI thread has the same messages',
+      'connect after a reload': 'a second client that connects to an AG-UI thread gets all messages',
       errors: 'gets the code and the sentence of a turn that fails',
     },
     tests: [
