@@ -190,12 +190,12 @@ function isFromTurnfold({ headers }: Response): boolean {
   return /^(?:application\/json|text\/event-stream)\b/.test(headers.get('content-type') ?? '');
 }
 
-/** Converts an error of `fetch`, whose reason is nested, to a failure that can be retried. */
 /** A write may have succeeded before the server failed, so its error names the id under which a repetition is safe. */
 function nameUnsure(error: TurnfoldError, { write }: HttpCall): TurnfoldError {
   return write === undefined ? error : nameWrite(error, write);
 }
 
+/** Converts an error of `fetch`, whose reason is nested, to a failure that can be retried. */
 export function toFailure(error: unknown): unknown {
   if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
