@@ -104,6 +104,20 @@ export type Role = Message['role'];
 
 /** Longest reasoning that a message keeps, in characters. Its end is left out. */
 export const MAX_REASONING_CHARACTERS = 65_536;
+/** Longest reasoning of a stopped message, in bytes of UTF-8: Redis cuts it, and Redis counts bytes. */
+const MAX_STOPPED_REASONING_BYTES = 65_536;
+/** A cut never splits a character, so a text that was cut may have some bytes less than its limit. */
+const MAX_CHARACTER_BYTES = 4;
+
+/** Returns the reasoning of a message, or undefined if the message may lack the reasoning or its end. */
+export function wholeReasoning({
+  reasoning,
+  stopped = false,
+}: Pick<Message, 'reasoning' | 'stopped'>): string | undefined {
+  if (reasoning === undefined || reasoning.length >= MAX_REASONING_CHARACTERS) return undefined;
+  const mayBeCut = stopped && Buffer.byteLength(reasoning) > MAX_STOPPED_REASONING_BYTES - MAX_CHARACTER_BYTES;
+  return mayBeCut ? undefined : reasoning;
+}
 
 /** Messages as models read them: a model gets its reasoning only as the provider's own items (`raw`). */
 export function withoutReasoning(messages: readonly Message[]): readonly Message[] {

@@ -1,5 +1,5 @@
 import { callIdAt, seqOfCallId } from '../../domain/ids.ts';
-import { type LogEntry, MAX_REASONING_CHARACTERS } from '../../domain/message.ts';
+import { type LogEntry, wholeReasoning } from '../../domain/message.ts';
 import type {
   ModelCallKey,
   NoteBatch,
@@ -184,9 +184,9 @@ export class PartAssembler {
       isError = false,
       data = [],
       decision,
-      reasoning,
     } = message;
-    const known = { text: content, calls, ...(isWhole(reasoning) && { reasoning }) };
+    const reasoning = wholeReasoning(message);
+    const known = { text: content, calls, ...(reasoning !== undefined && { reasoning }) };
     if (role !== 'assistant' || this.#delivered?.compare(known) !== 'same') this.#void();
     if (role === 'assistant') this.#completeMessage(known, message);
     // A reader that resumes behind such a value still gets the result, so the value has the position before it.
@@ -240,11 +240,6 @@ export class PartAssembler {
     this.#notes = new NoteReader(0);
     this.#add({ type: 'restart', step: 1 });
   }
-}
-
-/** The log may lack the reasoning that readers have, or its end. */
-function isWhole(kept: string | undefined): kept is string {
-  return kept !== undefined && kept.length < MAX_REASONING_CHARACTERS;
 }
 
 /** Seq of the log entry that comes directly before a stream entry. */

@@ -7,6 +7,9 @@ import { type Fixture, openFixture } from '../fixture.ts';
 /** Gates by conversation. A model that streams waits for the gate behind its first words. */
 const gates = new Map<string, Promise<void>>();
 
+/** Has fewer than 65,536 characters, and more than 65,536 bytes. */
+const LONG = '思'.repeat(30_000);
+
 /** An agent that streams the text behind `say `, then waits for its gate. Any other input lists the messages that the model sees. */
 function createSpeaker(name: string, onCancel?: 'keep' | 'discard'): Agent {
   return {
@@ -18,7 +21,8 @@ function createSpeaker(name: string, onCancel?: 'keep' | 'discard'): Agent {
     model: scriptedModel({
       decide: ({ messages }) => {
         const input = messages.at(-1)?.content ?? '';
-        if (input.startsWith('say ')) return { reasoning: 'hm', content: speak(input.slice('say '.length)) };
+        const reasoning = input === 'say long' ? LONG : 'hm';
+        if (input.startsWith('say ')) return { reasoning, content: speak(input.slice('say '.length)) };
         return { content: messages.map(({ role, content }) => `${role}: ${content}`).join(' | ') };
       },
     }),
@@ -89,6 +93,14 @@ test('the text that a reader saw of a canceled turn stays in the log as a stoppe
   const [, entry] = await fixture.client.log('c-cancel');
   expect(entry).toMatchObject({ turn: 'first', bytes: Buffer.byteLength('Half "a\\ ☃') });
   expect(entry?.tokens).toBeGreaterThan(4);
+});
+
+test('a cancel keeps the first 65,536 bytes of long reasoning, and its readers keep all that they have', async () => {
+  const { readRest } = await speakTo('c-reasoning', 'long');
+  await fixture.client.cancel('c-reasoning', 'first');
+  expect(await readRest(), 'no restart').toEqual(['end']);
+  const [, entry] = await fixture.client.log('c-reasoning');
+  expect(entry?.message).toMatchObject({ content: 'long', stopped: true, reasoning: LONG.slice(0, 21_845) });
 });
 
 test('onBusy interrupt keeps the streamed text of the canceled turn, in front of the new message', async () => {

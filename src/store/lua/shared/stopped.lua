@@ -52,6 +52,14 @@ local function join(pieces, most)
   return table.concat(parts), tokens
 end
 
+-- Cuts a text to a number of bytes, but splits no character. The cut is exact, because a reader knows by the size of a
+-- text whether it was cut.
+local function cut(text, most)
+  local last = most
+  while string.find(text, '^[\128-\191]', last + 1) do last = last - 1 end
+  return string.sub(text, 1, last)
+end
+
 -- Appends the text that the turn has streamed. If the start of the text has left the stream, the message begins with
 -- '…'. Reasoning without its start is left out.
 local function keep_streamed_text(turn)
@@ -62,7 +70,7 @@ local function keep_streamed_text(turn)
   if not string.find(content, '%S') then return end
   local thought = ''
   if #reasoning > 0 and reasoning[#reasoning].at == 0 then
-    thought = ',"reasoning":' .. cjson.encode((join(reasoning, MOST_REASONING_BYTES)))
+    thought = ',"reasoning":' .. cjson.encode(cut((join(reasoning, MOST_TEXT_BYTES)), MOST_REASONING_BYTES))
   end
   local message = '{"role":"assistant","content":' .. cjson.encode(content) .. thought .. ',"stopped":true}'
   append_messages({ 1, tokens, #content, 0, message }, 1, turn)
