@@ -23,9 +23,10 @@ import { openChatHistory } from './chat-history.ts';
 import { followChat } from './chat-live.ts';
 import { type ChatRequest, readChatRequest } from './chat-request.ts';
 import { answerWait, takeChatRequest } from './chat-turns.ts';
-import { type ChunkPosition, readChunkPosition, writeChunkPosition } from './chunk-position.ts';
+import { readChunkPosition, writeChunkPosition } from './chunk-position.ts';
 import { type Chunk, ChunkTable, type SdkVersion } from './chunks.ts';
 import { readHistoryPage } from './history-page.ts';
+import { findResumed } from './open-chat-turns.ts';
 import { aiSdkRoutes, liveQuery, readVersionHeader, resumeQuery } from './routes.ts';
 import { stopChat } from './stop-chat.ts';
 import type { StreamedAnswer } from './turn-names.ts';
@@ -83,9 +84,9 @@ export function openChat(options: ChatOptions): Hono {
 
   app.get('/v1/chat/:id/stream', async (context) => {
     const { backend, id } = await ask(context);
-    const { after: place } = parseInput(resumeQuery, context.req.query());
+    const { after: place, turn: named } = parseInput(resumeQuery, context.req.query());
     const after = place === undefined ? undefined : readChunkPosition(place, 'after');
-    const turn = await findResumed({ backend, id }, after, replayMs);
+    const turn = await findResumed(backend, id, { after, named, replayMs });
     if (turn === undefined) return context.body(null, 204);
     const version = readVersion(context, options);
     return await streamFrames(context, (left) => streamChat({ backend, id, version, left }, { turn, after }), FRAMES);
@@ -147,16 +148,6 @@ function openPageRoutes(app: Hono, { ask, stops, options }: PageRoutes): Hono {
     return await streamFrames(context, (left) => followChat({ backend, id, after, left }));
   });
   return app;
-}
-
-/** @throws not_found if the turn of the position is no longer kept */
-async function findResumed(
-  { backend, id }: Asked,
-  after: ChunkPosition | undefined,
-  replayMs: number,
-): Promise<string | undefined> {
-  if (after === undefined) return await findActive(backend, id, replayMs);
-  return (await backend.client.result(backend.nameOf(id), after.turn)).turn;
 }
 
 function readVersion(context: Context, { sdkVersion = 6 }: ChatOptions): SdkVersion {
@@ -225,20 +216,4 @@ async function describePlace(
   const first = turns[0]?.waiting;
   const isBehind = position > 0 && first !== undefined && isAnswerKind(first.for);
   return { isBehind, type: 'data-turn', id: 'turn', data, transient: true };
-}
-
-/** Finds the turn that a page resumes: the first open turn, or one that ended within the last `replayMs`. */
-async function findActive(backend: Backend, id: string, replayMs: number): Promise<string | undefined> {
-  const { client, nameOf } = backend;
-  const open = await readOpenTurns(backend, id, {});
-  if (open === undefined) return undefined;
-  // Events have the time of Redis.
-  const { at: now, turns } = open;
-  const [first] = turns;
-  if (first !== undefined || replayMs === 0) return first?.turn;
-  let last: string | undefined;
-  for await (const event of client.events(nameOf(id), { after: '0', waitMs: 0 })) {
-    if (event.type !== 'lost' && event.type === 'turn_settled' && event.at > now - replayMs) last = event.turn;
-  }
-  return last;
 }

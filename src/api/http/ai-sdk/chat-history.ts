@@ -8,7 +8,7 @@ import type { Backend } from '../front-end/backend.ts';
 import { openLog, readIfAny, readTurn } from '../front-end/reads.ts';
 import { type AnswerFacts, ShownAnswer, type UiPart } from './answer-parts.ts';
 import { type AnswerMetadata, describeAnswer, type SdkVersion } from './chunks.ts';
-import { nameUserMessage } from './open-chat-turns.ts';
+import { isInMailbox, nameUserMessage } from './open-chat-turns.ts';
 
 export interface UiMessage {
   readonly id: string;
@@ -61,7 +61,7 @@ async function* listAll(
     }
   }
   for await (const { message } of listShown(facts, note())) yield message;
-  for (const turn of queued) {
+  for (const turn of queued.filter(isInMailbox)) {
     const message = logged.has(turn.turn) ? undefined : showQueued(turn);
     if (message !== undefined) yield message;
   }

@@ -15,6 +15,7 @@ import {
   readUserInput,
 } from './chat-request.ts';
 import type { ChunkPosition } from './chunk-position.ts';
+import { isInMailbox } from './open-chat-turns.ts';
 import {
   beginTurn,
   type ChatInput,
@@ -139,7 +140,8 @@ async function planNext(backend: Backend, { id, message, last, input }: Attempt)
     return { turn };
   }
   const before = nameTurn(message, last);
-  const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+  const all = (await client.openTurns(nameOf(id), { limit: 1_000 })).turns;
+  const turns = all.filter((open) => open.turn === before || isInMailbox(open));
   const from = turns.findIndex((open) => open.turn === before);
   const replaced = { turn: before, open: turns.slice(Math.max(0, from)).map((one) => one.turn) };
   if (!includesScope(backend.scopes, 'admin')) await checkIsLast(backend, id, message, replaced);

@@ -7,7 +7,7 @@ import { readIfAny } from '../front-end/reads.ts';
 import { listShown, readHistoryFacts, type ShownMessage, showQueued, type UiMessage } from './chat-history.ts';
 import { readPlace } from './chat-live.ts';
 import type { SdkVersion } from './chunks.ts';
-import { describeOpenTurns } from './open-chat-turns.ts';
+import { describeOpenTurns, isInMailbox } from './open-chat-turns.ts';
 
 const LARGEST_PAGE = 500;
 /** Log entries of the first read for each message of the page. A message with tool calls has several entries. */
@@ -48,7 +48,8 @@ export async function readHistoryPage({ backend, id, sdkVersion }: AskedChat, qu
 }
 
 /** Adds the message of the first open turn, whose answer the page streams, although no worker has begun the turn. */
-function addFirstAsked(messages: readonly UiMessage[], [first]: OpenTurns['turns']): readonly UiMessage[] {
+function addFirstAsked(messages: readonly UiMessage[], open: OpenTurns['turns']): readonly UiMessage[] {
+  const first = open.find(isInMailbox);
   const asked = first && showQueued(first);
   return asked === undefined || messages.some(({ id }) => id === asked.id) ? messages : [...messages, asked];
 }

@@ -30,6 +30,9 @@ export const resumeQuery = z.looseObject({
     .max(4_000)
     .optional()
     .describe('Id of the last event that the page has. Absent: the answer from its start.'),
+  turn: idSchema
+    .optional()
+    .describe('Turn to stream, whatever other turns are open. Absent: the first open turn, or the turn of `after`.'),
 });
 
 export const liveQuery = z.looseObject({
@@ -108,9 +111,9 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     summary: 'Stream the open answer of a chat from its start, or from an event on.',
     headers,
     query: resumeQuery,
-    errors: ['not_found'],
+    errors: ['invalid_input', 'not_found'],
     results: { [EVENT_STREAM]: chunkSchema },
-    empty: 'No answer is open.',
+    empty: 'No answer is open, or the named turn ended a while ago.',
   },
   {
     operation: 'stopChat',
