@@ -1,6 +1,7 @@
 import { readFrames } from '../api/http-client/event-frames.ts';
 import { ChatError } from './chat-error.ts';
 import { type ChatCall, ChatRequests } from './chat-requests.ts';
+import { chooseSent } from './sent-messages.ts';
 import type {
   AcceptOptions,
   AnswerCallsOptions,
@@ -50,16 +51,19 @@ class Transport<Message extends TransportMessage> implements DurableTransport<Me
     const { trigger, chatId: id, messages, headers, abortSignal } = options;
     this.#noteAnswers(id, messages);
     const messageId = await this.#nameRegenerated(options);
-    const body = { ...options.body, id, messages, trigger, messageId };
+    const sent = chooseSent({ messages, messageId, trigger });
+    const body = { ...options.body, id, messages: sent, trigger, messageId };
     const callAfter: CallAfter = (after) => ({ method: 'POST', path: '', headers, body: { ...body, after } });
     const stream = await this.#openStream(id, callAfter, abortSignal);
     if (stream === null) throw new ChatError(204, { detail: 'the server did not answer the message' });
     return stream;
   }
 
-  async reconnectToStream({ chatId, headers, abortSignal }: ReconnectOptions): Promise<ReadableStream<never> | null> {
+  async reconnectToStream(options: ReconnectOptions): Promise<ReadableStream<never> | null> {
+    const { chatId, turn, headers, abortSignal } = options;
     const path = `${pathOf(chatId)}/stream`;
-    return await this.#openStream(chatId, (after) => ({ method: 'GET', path, query: { after }, headers }), abortSignal);
+    const callAfter: CallAfter = (after) => ({ method: 'GET', path, query: { after, turn }, headers });
+    return await this.#openStream(chatId, callAfter, abortSignal);
   }
 
   async loadMessages({ chatId, before, limit, signal }: LoadOptions): Promise<ChatHistory<Message>> {
