@@ -55,9 +55,8 @@ end
 -- Cuts a text to a number of bytes, but splits no character. The cut is exact, because a reader knows by the size of a
 -- text whether it was cut.
 local function cut(text, most)
-  local last = most
-  while string.find(text, '^[\128-\191]', last + 1) do last = last - 1 end
-  return string.sub(text, 1, last)
+  while string.find(text, '^[\128-\191]', most + 1) do most = most - 1 end
+  return string.sub(text, 1, most)
 end
 
 -- Appends the text that the turn has streamed. If the start of the text has left the stream, the message begins with
