@@ -2,7 +2,7 @@
 export class ChatError extends Error {
   /** E.g. `waiting`: an approval is pending, so the message was refused. `docs/reference/errors.md` lists all codes. */
   readonly code: string;
-  /** HTTP status. */
+  /** HTTP status. 0: the page failed before a repeated request, and `cause` has its error. */
   readonly status: number;
   /** Path of the wrong field, header or parameter. */
   readonly field: string | undefined;
@@ -29,9 +29,15 @@ interface ReportedProblem {
   readonly details: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The refusal of a repeated request, whose first attempt may have succeeded. */
-export function refuseRepeated({ status, code, message: detail, field, details }: ChatError): ChatError {
-  return new ChatError(status, { code, detail, field, details }, true);
+/** The refusal of a repeated request, or an error of the page before its repetition. The first attempt may have succeeded. */
+export function refuseRepeated(error: unknown): ChatError {
+  if (error instanceof ChatError) {
+    const { status, code, message: detail, field, details } = error;
+    return new ChatError(status, { code, detail, field, details }, true);
+  }
+  const unsure = new ChatError(0, { detail: error instanceof Error ? error.message : String(error) }, true);
+  unsure.cause = error;
+  return unsure;
 }
 
 /** Reads a refusal. A proxy in front of the server may answer with another text, of which only the status counts. */

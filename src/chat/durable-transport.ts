@@ -16,7 +16,6 @@ import type {
   StopOptions,
   TransportMessage,
 } from './transport-types.ts';
-import { listenForWakeUps } from './wake-ups.ts';
 
 /** Creates a transport for `useChat`. One transport serves any number of chats. */
 export function createDurableTransport<Message extends TransportMessage = TransportMessage>(
@@ -209,7 +208,7 @@ const NOTHING_OPEN = Symbol('no answer is open');
  * Reads a stream of events across lost connections. The frames up to a position come together, once the position is known.
  * So a cut between them repeats nothing: the next request continues behind the last position.
  * @yields the data of frames, and first `NOTHING_OPEN` if the server has no stream
- * @throws ChatError if the server refuses, the signal's reason
+ * @throws ChatError if the server refuses, an error of the page, the signal's reason
  */
 async function* readSteadily(
   requests: ChatRequests,
@@ -219,27 +218,25 @@ async function* readSteadily(
   let position = after;
   try {
     for (;;) {
-      const connection = new Connection(signal, requests.silentMs);
-      const call = { ...callAfter(position), signal: connection.signal };
+      const connection = requests.connect(signal, outage);
       let defect: ChatError | undefined;
       try {
-        const opened = await requests.attempt(call, async (response) => response);
+        const call = { ...callAfter(position), signal };
+        const opened = await requests.attempt(call, connection, async (response) => response);
         if (opened.status === 'lost') defect = opened.defect;
         else if (opened.value.status === 204) return yield NOTHING_OPEN;
-        else {
-          for await (const block of readBlocks(opened.value, connection)) {
+        else if (opened.value.body !== null) {
+          for await (const block of readBlocks(opened.value.body, () => connection.hear())) {
             outage.end();
             position = block.position;
             if (block.data.length > 0) yield block.data;
             if (block.isLast) return;
           }
         }
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof ChatError) throw error;
       } finally {
         connection.close();
       }
+      signal.throwIfAborted();
       await outage.wait(defect, signal);
     }
   } finally {
@@ -255,47 +252,22 @@ interface Block {
 
 const DONE = '[DONE]';
 
-async function* readBlocks({ body }: Response, connection: Connection): AsyncGenerator<Block, void, void> {
-  if (body === null) return;
+/** Ends without a last block if the connection breaks. */
+async function* readBlocks(
+  body: NonNullable<Response['body']>,
+  onFrame: () => void,
+): AsyncGenerator<Block, void, void> {
   let data: string[] = [];
-  for await (const frame of readFrames(body)) {
-    connection.hear();
-    if (frame.data === DONE) return yield { data, position: undefined, isLast: true };
-    if (frame.data !== undefined) data.push(frame.data);
-    if (frame.id === undefined) continue;
-    yield { data, position: frame.id, isLast: false };
-    data = [];
-  }
-}
-
-/** Ends a connection from which nothing comes any more. */
-class Connection {
-  readonly #cut = new AbortController();
-  readonly #stop: () => void;
-  readonly #silentMs: number;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #heardAt = performance.now();
-  readonly signal: AbortSignal;
-
-  constructor(left: AbortSignal, silentMs: number) {
-    this.#silentMs = silentMs;
-    this.signal = AbortSignal.any([left, this.#cut.signal]);
-    this.#stop = listenForWakeUps((wakeUp) => {
-      // Timers of a page in the background stand still.
-      if (wakeUp === 'restored' || performance.now() - this.#heardAt >= silentMs) this.#cut.abort();
-    });
-    this.hear();
-  }
-
-  hear(): void {
-    this.#heardAt = performance.now();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#cut.abort(), this.#silentMs);
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#stop();
-    this.#cut.abort();
+  try {
+    for await (const frame of readFrames(body)) {
+      onFrame();
+      if (frame.data === DONE) return yield { data, position: undefined, isLast: true };
+      if (frame.data !== undefined) data.push(frame.data);
+      if (frame.id === undefined) continue;
+      yield { data, position: frame.id, isLast: false };
+      data = [];
+    }
+  } catch {
+    // The next request continues behind the last position.
   }
 }

@@ -8,7 +8,7 @@ export interface TransportMessage {
 
 export type SendTrigger = 'submit-message' | 'regenerate-message';
 
-type HeaderValues = Headers | Readonly<Record<string, string>>;
+export type HeaderValues = Headers | Readonly<Record<string, string>>;
 
 /** Fields that `useChat` may pass with each request. */
 export interface RequestExtras {
@@ -30,6 +30,8 @@ export interface SendOptions extends RequestExtras {
 
 export interface ReconnectOptions extends RequestExtras {
   readonly chatId: string;
+  /** Turn to stream, which is the id of its answer. Absent: the first open turn. */
+  readonly turn?: string | undefined;
   /** Ends the stream in the page. Abort it when the page leaves the chat. */
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -39,7 +41,10 @@ export interface DurableTransportOptions {
   readonly api?: string;
   /** Sends requests (the global `fetch`). */
   readonly fetch?: typeof fetch;
-  /** Headers of each request, or a function that returns them, e.g. with a fresh token. */
+  /**
+   * Headers of each request, or a function that returns them, e.g. with a fresh token. If the function throws, the request
+   * fails with its error. The TypeError of a `fetch` without a connection counts as a lost connection.
+   */
   readonly headers?: HeaderValues | (() => HeaderValues | Promise<HeaderValues>);
   /** Cookies that the browser sends (`same-origin`). */
   readonly credentials?: 'omit' | 'same-origin' | 'include';
@@ -49,7 +54,10 @@ export interface DurableTransportOptions {
   readonly onConnection?: (isConnected: boolean) => void;
   /** Longest pause between two attempts, in ms (10,000). The first pause is 250 ms, and each pause doubles. */
   readonly maxPauseMs?: number;
-  /** Time without a byte after which a stream is opened again, in ms (40,000). The server sends one every 15,000 ms. */
+  /**
+   * Time without a byte after which a request is repeated or a stream opened again, in ms (40,000). The server sends one
+   * every 15,000 ms to a stream. A large request has more time, for its upload.
+   */
   readonly silentMs?: number;
 }
 
@@ -177,7 +185,10 @@ export interface DurableTransport<Message extends TransportMessage = TransportMe
    * @throws ChatError if the server refuses, the signal's reason
    */
   sendMessages(options: SendOptions): Promise<ReadableStream<never>>;
-  /** Streams the first open turn from its start. Null: no turn is open. @throws ChatError, the signal's reason */
+  /**
+   * Streams a turn from its start: the first open one, or the one that `turn` names. Null: no turn is open.
+   * @throws ChatError, the signal's reason
+   */
   reconnectToStream(options: ReconnectOptions): Promise<ReadableStream<never> | null>;
   /** Loads messages for a page that opens the chat. @throws ChatError, the signal's reason */
   loadMessages(options: LoadOptions): Promise<ChatHistory<Message>>;

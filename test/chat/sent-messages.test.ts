@@ -20,7 +20,9 @@ const step = fc.record({
   isRestarted: fc.boolean(),
 });
 
-function writeStep({ text, calls, state, isRestarted }: fc.TypeOf<typeof step>, at: number): object[] {
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+function writeStep({ text, calls, state, isRestarted }: Step, at: number): object[] {
   return [
     { type: 'step-start' },
     ...(text ? [{ type: 'text', text: `t${at}` }] : []),
