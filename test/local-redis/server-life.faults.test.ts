@@ -107,8 +107,12 @@ describe('a server from PATH', () => {
     const dataRoot = await useDataRoot('aborted');
     const reason = new Error('enough');
     const aborting = new AbortController();
-    const start = provideRedis({ env, sources: ['path'], signal: aborting.signal });
-    await expect.poll(() => readdir(dataRoot), { interval: 1 }).toHaveLength(1);
+    // This server never listens, so the abort comes before its start has ended.
+    const folder = join(home, 'silent');
+    await mkdir(folder);
+    await writeFile(join(folder, 'redis-server'), '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+    const start = provideRedis({ env: makeEnv(home, folder), sources: ['path'], signal: aborting.signal });
+    await expect.poll(() => readdir(dataRoot)).toHaveLength(1);
     aborting.abort(reason);
 
     await expect(start).rejects.toBe(reason);

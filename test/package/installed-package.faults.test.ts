@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Below the checkout's own node_modules, so that the dependencies are found as npm installs them: beside the package. */
 const PROJECT = join(ROOT, 'node_modules/.cache/turnfold-project');
 const PACKAGE = join(PROJECT, 'node_modules/turnfold');
-const BUILD_MS = 240_000;
+const BUILD_MS = 900_000;
 
 beforeAll(async () => {
   await rm(PACKAGE, { recursive: true, force: true });

@@ -103,6 +103,7 @@ async function waitUntilReady(
       const [, dir] = await client.config('GET', 'dir');
       return dir === dataDir ? answer : undefined; // another folder: another server has the port
     }).catch(() => undefined); // The server refused the connection or is still loading.
+    signal.throwIfAborted();
     if (identity !== undefined) return identity;
     await delay(PING_PAUSE_MS, undefined, { signal: giveUp });
   }
