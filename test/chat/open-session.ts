@@ -3,17 +3,16 @@ import * as ai5 from 'ai5';
 import * as ai6 from 'ai6';
 import { onTestFinished } from 'vitest';
 import { createActions } from '../../src/chat/react/chat-actions.ts';
-import { ChatSession } from '../../src/chat/react/chat-session.ts';
+import { ChatSession, type ChatSessionOptions } from '../../src/chat/react/chat-session.ts';
 import { describeChat } from '../../src/chat/react/chat-view.ts';
 import type { ChatHandle } from '../../src/chat/react/durable-chat.ts';
-import type { DurableTransportOptions } from '../../src/chat/transport-types.ts';
 
 /** The packages differ in types that this test does not use. */
 const SDKS = { 5: ai5 as unknown as typeof ai7, 6: ai6 as unknown as typeof ai7, 7: ai7 };
 export type SessionSdk = keyof typeof SDKS;
 type Message = ai7.UIMessage;
 
-interface SessionOptions extends DurableTransportOptions {
+interface SessionOptions extends ChatSessionOptions {
   readonly sdkVersion?: SessionSdk;
 }
 

@@ -35,6 +35,8 @@ export class AnswerReader<Message extends TransportMessage> {
   #end: Omit<ReadEnd<Message>, 'answer'> = NO_END;
   #hasFailed = false;
   #left: AbortSignal | undefined;
+  #reading = new AbortController();
+  #asked: string | undefined;
 
   constructor(transport: DurableTransport<Message>) {
     this.#transport = transport;
@@ -54,6 +56,11 @@ export class AnswerReader<Message extends TransportMessage> {
     this.#left = left;
   }
 
+  /** Ends the stream that is read. Its turn goes on. */
+  leaveStream(): void {
+    this.#reading.abort();
+  }
+
   /** The transport for `useChat`. */
   readonly transport = {
     resumeStreamIsReplay: true,
@@ -63,15 +70,18 @@ export class AnswerReader<Message extends TransportMessage> {
     },
     reconnectToStream: async (options: ReconnectOptions): Promise<ReadableStream<never> | null> => {
       const abortSignal = this.#untilLeft(options.abortSignal);
-      const stream = await this.#noteRefusal(this.#transport.reconnectToStream({ ...options, abortSignal }));
+      const stream = await this.#noteRefusal(
+        this.#transport.reconnectToStream({ ...options, turn: this.#asked, abortSignal }),
+      );
       if (stream !== null) return this.#observe(stream);
       this.#end = { kind: 'nothing', isCompleted: false };
       return null;
     },
   };
 
-  /** Reads the first open turn from its start. */
-  async resume(question: Message | undefined): Promise<ReadEnd<Message>> {
+  /** Reads a turn from its start. */
+  async resume(turn: string, question: Message | undefined): Promise<ReadEnd<Message>> {
+    this.#asked = turn;
     return await this.#read(question === undefined ? [] : [question], async (chat) => await chat.resumeStream());
   }
 
@@ -94,9 +104,10 @@ export class AnswerReader<Message extends TransportMessage> {
     read: (chat: ChatHandle<Message>) => Promise<void>,
   ): Promise<ReadEnd<Message>> {
     const chat = this.#chat;
-    if (chat === undefined) return NO_END;
     this.#end = NO_END;
+    if (chat === undefined) return NO_END;
     this.#hasFailed = false;
+    this.#reading = new AbortController();
     chat.setMessages([...messages]);
     await read(chat).catch(() => undefined);
     let last: Message | undefined;
@@ -108,9 +119,9 @@ export class AnswerReader<Message extends TransportMessage> {
     return { ...end, ...(last?.role === 'assistant' && last.id === end.turn && { answer: last }) };
   }
 
-  #untilLeft(given: AbortSignal | undefined): AbortSignal | undefined {
-    const signals = [given, this.#left].filter((signal) => signal !== undefined);
-    return signals.length === 0 ? undefined : AbortSignal.any(signals);
+  #untilLeft(given: AbortSignal | undefined): AbortSignal {
+    const signals = [given, this.#left, this.#reading.signal].filter((signal) => signal !== undefined);
+    return AbortSignal.any(signals);
   }
 
   async #noteRefusal<Value>(request: Promise<Value>): Promise<Value> {

@@ -1,4 +1,5 @@
 import type { DurableTransportOptions, OpenChatTurn, PageAnswer, TransportMessage } from '../transport-types.ts';
+import type { PageCall } from './next-step.ts';
 import type { NamedFile } from './outbox.ts';
 
 /** Part of the result of `useChat` that the hook needs. The results of AI SDK 5, 6 and 7 fit. */
@@ -10,14 +11,24 @@ export interface ChatHandle<Message> {
   sendMessage(message: never): Promise<void>;
 }
 
+export interface ChatOptions {
+  /**
+   * Runs a call in the page, which answers it with `answer`. Each page calls it once for each call, and only while the turn
+   * waits for the result. So it is called again in a page that is loaded before the call has an answer. What it throws is
+   * the `error` of the chat.
+   */
+  onToolCall?(options: { readonly toolCall: PageCall }): unknown;
+  readonly [option: string]: unknown;
+}
+
 export interface DurableChatOptions<Message extends TransportMessage>
   extends Omit<DurableTransportOptions, 'onConnection'> {
   /** Id of the chat, which is the id of its conversation. */
   readonly id: string;
   /** `useChat` of `@ai-sdk/react`, of AI SDK 5, 6 or 7. `sdkVersion` names the version (7). */
   readonly useChat: (options: never) => ChatHandle<Message>;
-  /** Further options of `useChat`, e.g. `onData` and `onToolCall`. */
-  readonly chatOptions?: Readonly<Record<string, unknown>>;
+  /** Further options of `useChat`, e.g. `onData`. */
+  readonly chatOptions?: ChatOptions;
   /** Number of messages that a page of the history has (100). */
   readonly pageSize?: number;
 }

@@ -1,13 +1,15 @@
 /** `turnfold/chat/react`: the hook of chat pages. It needs React 18 or later, and the `useChat` that a page passes in. */
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { DurableTransportOptions, TransportMessage } from '../transport-types.ts';
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import type { TransportMessage } from '../transport-types.ts';
 import { type Actions, createActions } from './chat-actions.ts';
 import { ChatSession } from './chat-session.ts';
 import { describeChat } from './chat-view.ts';
 import type { DurableChat, DurableChatOptions } from './durable-chat.ts';
+import type { PageCall } from './next-step.ts';
 
 export type {
   ChatHandle,
+  ChatOptions,
   DurableChat,
   DurableChatOptions,
   DurableChatStatus,
@@ -16,6 +18,7 @@ export type {
   QueuedState,
   WaitingChatTurn,
 } from './durable-chat.ts';
+export type { PageCall } from './next-step.ts';
 
 const PAGE_SIZE = 100;
 
@@ -28,22 +31,23 @@ export function useDurableChat<Message extends TransportMessage>(
 ): DurableChat<Message> {
   const { id, useChat, chatOptions } = options;
   const latest = useRef(options);
-  const [kept, keep] = useState(() => openChat<Message>(options, latest));
-  let opened = kept;
-  if (kept.session.id !== id) {
-    opened = openChat<Message>(options, latest);
-    keep(opened);
-  }
-  const { session, actions } = opened;
+  const opened = useRef(new Map<string, OpenedChat<Message>>());
+  // React may drop a render and repeat it. `useChat` then keeps the transport of the dropped one.
+  const { session, actions } = opened.current.get(id) ?? openChat<Message>(options, latest);
+  opened.current.set(id, { session, actions });
   const { transport } = session.reader;
-  const chat = useChat({ ...chatOptions, id, messages: [], transport, resume: false } as never);
+  const { onToolCall: _, ...given } = chatOptions ?? {};
+  const chat = useChat({ ...given, id, messages: [], transport, resume: false } as never);
 
   useEffect(() => {
     latest.current = options;
     session.reader.attach(chat);
   });
   // Behind the effect above, so that the reader has its chat.
-  useEffect(() => session.open(), [session]);
+  useEffect(() => {
+    for (const other of opened.current.keys()) if (other !== id) opened.current.delete(other);
+    return session.open();
+  }, [id, session]);
 
   const { store } = session;
   const [subscribe, getState] = useMemo(() => {
@@ -61,13 +65,14 @@ interface OpenedChat<Message extends TransportMessage> {
 }
 
 function openChat<Message extends TransportMessage>(
-  { id, pageSize = PAGE_SIZE, ...options }: DurableChatOptions<Message>,
-  latest: { readonly current: DurableTransportOptions },
+  { id, pageSize = PAGE_SIZE, chatOptions: _, ...options }: DurableChatOptions<Message>,
+  latest: { readonly current: DurableChatOptions<Message> },
 ): OpenedChat<Message> {
   const headers = async () => {
     const { headers: given } = latest.current;
     return (typeof given === 'function' ? await given() : given) ?? {};
   };
-  const session = new ChatSession<Message>(id, { ...options, headers }, pageSize);
+  const onToolCall = (call: { readonly toolCall: PageCall }) => latest.current.chatOptions?.onToolCall?.(call);
+  const session = new ChatSession<Message>(id, { ...options, headers, onToolCall }, pageSize);
   return { session, actions: createActions(session) };
 }
