@@ -6,32 +6,104 @@ import { serveHttp } from '../../src/api/http/serve-http.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createSupport, gates } from './openai-fixture.ts';
 
-const name = (turn: string) => ({ conversation: 'c', turn });
+interface Attempted {
+  readonly print?: string;
+  readonly isRepeated?: boolean;
+  readonly isErased?: boolean;
+  /** The client leaves before the answer. */
+  readonly leaves?: boolean;
+  readonly fails?: boolean;
+}
 
-test('a request that was left is found once by an equal request, the last one first', () => {
+/** Runs an attempt to its end. @returns key of its turn */
+async function attempt(left: LeftRequests, given: Attempted): Promise<string> {
+  const { print = 'a', isRepeated = false, isErased = false, leaves = false, fails = false } = given;
+  const leaving = new AbortController();
+  let key = '';
+  const work = left.run({ print, isRepeated, isErased, left: leaving.signal }, async (taken) => {
+    key = taken;
+    if (leaves) leaving.abort();
+    if (fails) throw new Error('the reply was lost');
+  });
+  if (fails) await expect(work).rejects.toThrow('the reply was lost');
+  else await work;
+  return key;
+}
+
+const repeat = (left: LeftRequests, print = 'a') => attempt(left, { print, isRepeated: true });
+
+test.for([{ leaves: true }, { fails: true }, { fails: true, leaves: true }, { fails: true, isErased: true }])(
+  'a repeated request takes the turn of an attempt with %o, once and of an equal request only',
+  async (first) => {
+    const left = new LeftRequests();
+    const key = await attempt(left, first);
+    expect(await repeat(left, 'b')).not.toBe(key);
+    expect(await attempt(left, {}), 'a new request is another one').not.toBe(key);
+    expect(await repeat(left)).toBe(key);
+    expect(await repeat(left)).not.toBe(key);
+  },
+);
+
+test.for([{}, { leaves: true, isErased: true }])('an attempt with %o leaves no turn for others', async (first) => {
   const left = new LeftRequests();
-  left.add('a', name('t1'));
-  left.add('a', name('t2'));
-  expect([left.take('b'), left.take('a'), left.take('a'), left.take('a')]).toEqual([
-    undefined,
-    name('t2'),
-    name('t1'),
-    undefined,
-  ]);
+  const key = await attempt(left, first);
+  expect(await repeat(left)).not.toBe(key);
 });
 
-test('a request that was left ten minutes ago is found by no request', () => {
+test('of two equal requests that failed, the last one is repeated first', async () => {
+  const left = new LeftRequests();
+  const keys = [await attempt(left, { fails: true }), await attempt(left, { fails: true })];
+  expect([await repeat(left), await repeat(left)]).toEqual(keys.toReversed());
+});
+
+test('a request keeps its turn through any number of failed attempts', async () => {
+  const left = new LeftRequests();
+  const key = await attempt(left, { fails: true });
+  for (let count = 0; count < 3; count += 1) {
+    expect(await attempt(left, { isRepeated: true, fails: true })).toBe(key);
+  }
+  expect(await repeat(left)).toBe(key);
+});
+
+test('a repeated request waits for the end of the attempt that its client left, and shares no other one', async () => {
+  const left = new LeftRequests();
+  const answering = Promise.withResolvers<void>();
+  const leaving = new AbortController();
+  const order: string[] = [];
+  const run = (name: string, isRepeated: boolean, signal: AbortSignal) =>
+    left.run({ print: 'a', isRepeated, isErased: false, left: signal }, async (key) => {
+      if (name !== 'third') await answering.promise;
+      order.push(name);
+      return key;
+    });
+  const first = run('first', false, leaving.signal);
+  const other = run('other', true, new AbortController().signal);
+  leaving.abort();
+  const second = run('second', true, new AbortController().signal);
+  const third = await run('third', true, new AbortController().signal);
+  answering.resolve();
+  const keys = await Promise.all([first, second, other]);
+  expect(keys[1]).toBe(keys[0]);
+  expect(new Set([keys[0], keys[2], third]).size).toBe(3);
+  expect(order.indexOf('first')).toBeLessThan(order.indexOf('second'));
+});
+
+test('a request that was left ten minutes ago is found by no request', async () => {
   let now = 0;
   const left = new LeftRequests(() => now);
-  left.add('a', name('t1'));
+  const key = await attempt(left, { leaves: true });
   now = 600_000;
-  expect(left.take('a')).toBeUndefined();
+  expect(await repeat(left)).not.toBe(key);
 });
 
-test('requests that were left are kept up to a number, and the oldest ones go first', () => {
+test('requests that were left are kept up to a number, and the oldest ones go first', async () => {
   const left = new LeftRequests();
-  for (let count = 0; count <= 10_000; count += 1) left.add(`request ${count}`, name(`t${count}`));
-  expect([left.take('request 0'), left.take('request 1')]).toEqual([undefined, name('t1')]);
+  const keys: string[] = [];
+  for (let count = 0; count <= 10_000; count += 1) {
+    keys.push(await attempt(left, { print: `request ${count}`, leaves: true }));
+  }
+  expect(await repeat(left, 'request 1')).toBe(keys[1]);
+  expect(await repeat(left, 'request 0')).not.toBe(keys[0]);
 });
 
 let fixture: Fixture;

@@ -12,7 +12,7 @@ import { type Authenticate, type Caller, checkTenant, foreignTenant, trustEveryo
 import { type Authorize, ConversationGuard } from './guarded-client.ts';
 import { HttpProblem } from './problem.ts';
 import type { Readers, ServerReaders } from './readers.ts';
-import { type ContextFor, withContextFor } from './turn-contexts.ts';
+import { type ContextFor, type FindContext, findContextOnce, withContext } from './turn-contexts.ts';
 
 export interface AccessOptions {
   /**
@@ -119,6 +119,10 @@ export interface Admission {
   readonly guard: ConversationGuard['guard'];
   /** Refuses a conversation before an answer begins. Needs a client of `guard`. @throws access_denied */
   readonly checkConversation: (name: ConversationName) => Promise<void>;
+  /** The same, asked each time: a conversation may have got an owner since. @throws access_denied */
+  readonly checkConversationNow: (name: ConversationName) => Promise<void>;
+  /** Finds what `contextFor` gives to new turns of the request. Absent: the server has no such function. */
+  readonly findContext: FindContext | undefined;
 }
 
 export async function admit(
@@ -145,8 +149,11 @@ export async function admit(
     });
   };
   const { contextFor } = access;
+  const findContext = contextFor && findContextOnce(contextFor, request, caller);
   const guard = (client: TurnfoldClient): TurnfoldClient =>
-    conversations.guard(contextFor === undefined ? client : withContextFor(client, contextFor, { request, caller }));
+    conversations.guard(findContext === undefined ? client : withContext(client, findContext));
   const checkConversation = (name: ConversationName): Promise<void> => conversations.check(name);
-  return { caller, readers: readers.forRequest(checkAccess), guard, checkConversation };
+  const checkConversationNow = (name: ConversationName): Promise<void> => conversations.checkNow(name);
+  const checks = { checkConversation, checkConversationNow };
+  return { caller, readers: readers.forRequest(checkAccess), guard, ...checks, findContext };
 }

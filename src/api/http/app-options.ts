@@ -6,9 +6,11 @@ import type { AccessKeys, ConversationName, TurnfoldClient, Webhooks } from '../
 import type { RouteError } from '../contract/operation.ts';
 import type { AccessOptions } from './access.ts';
 import type { Caller } from './caller.ts';
+import type { HeldContext } from './contexts.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 import type { BodyLimits } from './request-body.ts';
+import type { FindContext } from './turn-contexts.ts';
 
 /** Limits of a server. Defaults are in parentheses. */
 export interface HttpLimits {
@@ -104,6 +106,10 @@ export interface ServerFacts {
   readonly guard: (client: TurnfoldClient) => TurnfoldClient;
   /** Refuses a conversation before an answer begins. Needs a client of `guard`. @throws access_denied */
   readonly checkConversation: (conversation: ConversationName) => Promise<void>;
+  /** The same, asked each time: a conversation may have got an owner since. @throws access_denied */
+  readonly checkConversationNow: (conversation: ConversationName) => Promise<void>;
+  /** Finds what `contextFor` gives to new turns of the request. Absent: the server has no such function. */
+  readonly findContext: FindContext | undefined;
   /** Sender of the request. */
   readonly caller: Caller;
   /** Ends the connection of the request, if the server can. */
@@ -116,6 +122,11 @@ export interface ServerFacts {
   readonly streams: StreamLimits;
   /** Limits of request bodies. */
   readonly body: BodyLimits;
+  /**
+   * Runs a read that holds a whole context. A large context waits for its share of the server's memory.
+   * @throws message_too_large for a context that is larger than the memory, too_many_readers after a long wait
+   */
+  readonly holdContext: <Result>(held: HeldContext, read: () => Promise<Result>) => Promise<Result>;
   /** Longest time that a request waits for an answer, in ms. */
   readonly maxWaitMs: number;
   /** Receives unexpected errors, which callers do not see. */

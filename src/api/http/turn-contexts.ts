@@ -12,17 +12,19 @@ export type ContextFor = (
   caller: Caller,
 ) => TurnContext | undefined | Promise<TurnContext | undefined>;
 
-/** Returns a client that adds context data to each turn without data of its own. */
-export function withContextFor(
-  client: TurnfoldClient,
-  contextFor: ContextFor,
-  { request, caller }: { readonly request: Request; readonly caller: Caller },
-): TurnfoldClient {
+/** Finds the context data of a request. The function of the app is called at most once. */
+export type FindContext = () => Promise<TurnContext | undefined>;
+
+export function findContextOnce(contextFor: ContextFor, request: Request, caller: Caller): FindContext {
   let asked: Promise<TurnContext | undefined> | undefined;
-  const find = async (): Promise<TurnContext | undefined> => {
+  return async () => {
     asked ??= readContext(contextFor, request, caller);
     return await asked;
   };
+}
+
+/** Returns a client that adds context data to each turn without data of its own. */
+export function withContext(client: TurnfoldClient, find: FindContext): TurnfoldClient {
   const complete = async <Input extends Pick<EnqueueInput, 'context'>>(input: Input): Promise<Input> => {
     const context = input.context === undefined ? await find() : undefined;
     return context === undefined ? input : { ...input, context };

@@ -17,24 +17,31 @@ export interface BackendOptions {
 
 export interface Backend {
   readonly client: TurnfoldClient;
+  /** The client as `clientFor` returned it, which sees more than the caller may. */
+  readonly source: TurnfoldClient;
   readonly agent: string;
   readonly tenant: string;
   readonly scopes: readonly Scope[];
   readonly nameOf: (conversation: string) => ConversationName;
+  /** Throws `access_denied` if the caller may not use the conversation as it is now. */
+  readonly checkAccess: (conversation: string) => Promise<void>;
 }
 
 export async function openBackend({ clientFor, tenantFor, agent }: BackendOptions, context: Context): Promise<Backend> {
-  const { caller, guard, checkConversation } = serverFactsOf(context);
+  const { caller, guard, checkConversation, checkConversationNow } = serverFactsOf(context);
   const tenant = tenantFor?.(context) ?? caller.tenant;
-  const client = guard(await clientFor(context));
+  const source = await clientFor(context);
+  const client = guard(source);
   // A chat is refused here, because a stream that fails after its status makes a page connect again and again.
   const { data: chat } = idSchema.safeParse(context.req.param('id'));
   if (chat !== undefined) await checkConversation({ tenant, conversation: chat });
   return {
     client,
+    source,
     agent: typeof agent === 'string' ? agent : agent(context),
     tenant,
     scopes: caller.scopes,
     nameOf: (conversation) => ({ tenant, conversation }),
+    checkAccess: (conversation) => checkConversationNow({ tenant, conversation }),
   };
 }

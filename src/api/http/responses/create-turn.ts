@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
@@ -30,29 +29,20 @@ import { resolveReferences } from './item-references.ts';
 import type { RequestItem } from './request-schema.ts';
 import { type ResponseName, readItemId } from './response-names.ts';
 
-export interface CreatedTurn extends ResponseName {
-  /** True if the request began the conversation of the turn. */
-  readonly isNewConversation: boolean;
-}
-
 /**
  * Does what a request asks: answer calls, begin a turn, or both.
  * @param key id of the turn. A repeated request with this id finds its turn
  */
-export async function createTurn(
-  backend: Backend,
-  request: CreateRequest,
-  key: string = randomUUID(),
-): Promise<CreatedTurn> {
+export async function createTurn(backend: Backend, request: CreateRequest, key: string): Promise<ResponseName> {
   const continued = request.previous?.conversation ?? request.conversation;
   const items = await resolveReferences(backend, request.items, continued);
   const asked = continued === undefined ? await answerAsker(backend, request, items) : undefined;
-  if (asked !== undefined) return { ...asked, isNewConversation: false };
+  if (asked !== undefined) return asked;
   const content = readContent(items, continued !== undefined);
   const previous = request.previous && (await readPrevious(backend, request.previous));
   const { input } = content;
   if (input === undefined) {
-    return { ...(await answerOpenCalls(backend, continued ?? '', content)), isNewConversation: false };
+    return await answerOpenCalls(backend, continued ?? '', content);
   }
   checkInput(input);
   const agent = request.agent ?? previous?.agent ?? backend.agent;
@@ -67,7 +57,7 @@ export async function createTurn(
   parseInput(enqueueSchema, turn);
   await storeAdded(backend, added, turn);
   await backend.client.enqueueTurn(turn);
-  return { conversation, turn: key, isNewConversation: continued === undefined };
+  return { conversation, turn: key };
 }
 
 export function checkInput({ input, parts }: UserInput): void {

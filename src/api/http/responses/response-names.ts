@@ -1,4 +1,4 @@
-import { fieldError } from '../../../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 import { nameWaitingCall, readCallName } from '../front-end/call-names.ts';
@@ -31,7 +31,11 @@ export function readResponseId(id: string, field = 'response_id'): ResponseName 
   if (idSchema.safeParse(conversation).success && idSchema.safeParse(turn).success) {
     return { conversation, turn, answered };
   }
-  throw fieldError('not_found', field, 'no response has this id');
+  throw unknownResponse(undefined, field);
+}
+
+export function unknownResponse(cause?: unknown, field = 'response_id'): TurnfoldError {
+  return fieldError('not_found', field, 'no response has this id', { cause });
 }
 
 /** @param place position within the turn: a step or a call */

@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
+import { isTurnfoldError } from '../../../domain/errors.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../../domain/turn.ts';
 import type { StreamOptions } from '../../client/index.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { readTurn } from '../front-end/reads.ts';
 import { guardApp, openApp, readBody, serverFactsOf, streamFrames } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { renameFields } from '../openai/errors.ts';
@@ -11,7 +11,7 @@ import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { createTurn } from './create-turn.ts';
 import { type ResponseEvent, ResponseTable } from './events.ts';
 import { LeftRequests, printRequest } from './left-requests.ts';
-import { type ResponseName, readResponseId } from './response-names.ts';
+import { type ResponseName, readResponseId, unknownResponse } from './response-names.ts';
 import { answerResponseError, type ResponseFacts } from './response-object.ts';
 import { readRepeat, responsesRoutes, retrieveSchema } from './routes.ts';
 
@@ -34,18 +34,22 @@ export function addResponses(app: Hono, options: BackendOptions, base: string): 
     const body = await readBody(context);
     const request = readCreateRequest(body);
     if (request.stream || !request.background) serverFactsOf(context).readers.checkPlace();
-    const { key, isRepeated } = readRepeat((name) => context.req.header(name));
-    const print = key === undefined ? () => printRequest(context, body) : undefined;
-    const known = isRepeated && print !== undefined ? await findLeft(backend, left.take(print())) : undefined;
-    const name = known ?? (await renameFields(FIELDS, () => createTurn(backend, request, key)));
-    return await left.keep(print, name, context, () => answerCreated(context, { backend, request, name }));
+    const { key: given, isRepeated } = readRepeat((name) => context.req.header(name));
+    const answer = async (key: string): Promise<Response> => {
+      const name = await renameFields(FIELDS, () => createTurn(backend, request, key));
+      return await answerCreated(context, { backend, request, name });
+    };
+    if (given !== undefined) return await answer(given);
+    const print = await printRequest(context, backend, body);
+    const { signal } = context.req.raw;
+    return await left.run({ print, isRepeated, left: signal, isErased: isErasedAfter(request) }, answer);
   });
 
   app.get(`${base}/responses/:id`, async (context) => {
     const backend = await openBackend(options, context);
     const { stream, starting_after: after } = parseInput(retrieveSchema, context.req.query());
     const name = readResponseId(context.req.param('id'));
-    const facts = await renameFields(OF_RESPONSE, () => readFacts(backend, name));
+    const facts = await nameResponse(() => readFacts(backend, name));
     if (stream) return await answerStream(context, { backend, facts, after });
     return context.json(await readResponse(backend, facts, { waitMs: 0 }));
   });
@@ -53,7 +57,7 @@ export function addResponses(app: Hono, options: BackendOptions, base: string): 
   app.post(`${base}/responses/:id/cancel`, async (context) => {
     const backend = await openBackend(options, context);
     const name = readResponseId(context.req.param('id'));
-    await renameFields(OF_RESPONSE, () => backend.client.cancel(backend.nameOf(name.conversation), name.turn));
+    await nameResponse(() => backend.client.cancel(backend.nameOf(name.conversation), name.turn));
     return context.json(await readResponse(backend, await readFacts(backend, name), { waitMs: 0 }));
   });
 }
@@ -69,12 +73,17 @@ const FIELDS = [
 ] as const;
 
 /** Names of a turn that routes of one response take from its id. */
-export const OF_RESPONSE = [[/^(?:turn|conversation)$/, 'response_id']] as const;
+const OF_RESPONSE = [[/^(?:turn|conversation)$/, 'response_id']] as const;
 
-/** The conversation may have been erased since. */
-async function findLeft(backend: Backend, name: ResponseName | undefined): Promise<ResponseName | undefined> {
-  const view = name && (await readTurn(backend, name.conversation, name.turn));
-  return view && name;
+/** Says errors of a turn in the words of a client that knows only the id of the response. */
+export async function nameResponse<Done>(work: () => Promise<Done>): Promise<Done> {
+  return await renameFields(OF_RESPONSE, async () => {
+    try {
+      return await work();
+    } catch (error) {
+      throw isTurnfoldError(error, 'not_found') ? unknownResponse(error) : error;
+    }
+  });
 }
 
 interface CreatedResponse {
