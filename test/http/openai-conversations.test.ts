@@ -76,3 +76,29 @@ test('an unknown conversation or item is refused, and an item cannot be deleted'
   const kept = openai.conversations.items.delete('msg_x', { conversation_id: id });
   await expect(kept).rejects.toMatchObject({ status: 409, code: 'unsupported_operation' });
 });
+
+test('a repeated request appends images and outputs unless the conversation ends with the very same ones', async () => {
+  const { id } = await openai.conversations.create();
+  type Items = Parameters<typeof openai.conversations.items.create>[1]['items'];
+  const append = async (items: Items, retries = 0): Promise<number> => {
+    const headers = { 'x-stainless-retry-count': String(retries) };
+    await openai.conversations.items.create(id, { items }, { headers });
+    return (await fixture.http.client.log(id)).length;
+  };
+  const image = (name: string): Items => [
+    { role: 'user', content: [{ type: 'input_image', detail: 'auto', image_url: `https://pictures.test/${name}` }] },
+  ];
+  const call = (name: string) => ({ type: 'function_call', call_id: name, name: 'find', arguments: '{}' }) as const;
+  const output = (name: string): Items => [{ type: 'function_call_output', call_id: name, output: 'ok' }];
+  const heads = [
+    await append(image('a')),
+    await append(image('b'), 1),
+    await append(image('b'), 1),
+    await append([call('call_1'), call('call_2')]),
+    await append(output('call_1')),
+    await append(output('call_1'), 1),
+    await append(output('call_2'), 1),
+    await append(output('call_2'), 2),
+  ];
+  expect(heads).toEqual([1, 2, 2, 3, 4, 4, 5, 5]);
+});

@@ -8,7 +8,7 @@ const item = (text: string) => ({ type: 'message', role: 'user', content: text }
 const noResponse: Refusal = {
   code: 'not_found',
   field: 'response_id',
-  says: 'no turn none in conversation none',
+  says: 'no response has this id',
   params: ABSENT,
 };
 const noConversation: Refusal = {
@@ -138,7 +138,7 @@ export const openAiRefusals: Refusals = {
     },
   ],
   openAiDeleteResponse: [
-    { ...noResponse, says: 'no response has this id' },
+    noResponse,
     {
       code: 'conflict',
       field: 'response_id',

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
-import { idSchema } from '../../../domain/ids.ts';
+import { idSchema, seqOfCallId } from '../../../domain/ids.ts';
 import type { LogEntry } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import { metadataSchema } from '../../../domain/turn.ts';
@@ -12,6 +12,7 @@ import { readBody } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type PlacedItem, placeItems, readMessages } from '../responses/create-request.ts';
 import { requestItemSchema } from '../responses/request-schema.ts';
+import { readCallId } from '../responses/response-names.ts';
 import { type Repeat, readRepeat } from '../responses/routes.ts';
 import { type ComparedMessage, compareEntries, compareItems } from './chat-history.ts';
 import {
@@ -171,17 +172,56 @@ async function findLast(
 ): Promise<readonly LogEntry[] | undefined> {
   const wanted = compareItems(items);
   const tail = await readLogTail(backend, conversation, 2 * items.length);
+  const names = await readCallNames(backend, conversation, tail);
   for (let start = tail.length - 1; start >= 0; start -= 1) {
     const entries = tail.slice(start);
     if (entries[0]?.turn !== undefined) return undefined;
-    const found = compareEntries(entries);
-    const isSame = found.length === wanted.length && wanted.every((one, at) => isSameText(one, found[at]));
-    if (isSame) return entries;
+    if (isSameList(wanted, compareEntries(entries), names)) return entries;
   }
   return undefined;
 }
 
-/** The log gives its own ids to calls. */
-function isSameText(a: ComparedMessage, b: ComparedMessage | undefined): boolean {
-  return a.kind === b?.kind && a.text === b.text;
+/** Reads the ids that clients gave to the calls of results, by the ids that the log gave to them. */
+async function readCallNames(
+  { client, nameOf }: Backend,
+  conversation: string,
+  log: readonly LogEntry[],
+): Promise<ReadonlyMap<string, string>> {
+  const places = new Set(log.flatMap(({ message: { toolCallId: id } }) => (id === undefined ? [] : [seqOfCallId(id)])));
+  const read = [...places].map((seq) => client.log(nameOf(conversation), { after: seq - 1, limit: 1 }));
+  const calls = (await Promise.all(read)).flat().flatMap(({ message }) => message.toolCalls ?? []);
+  return new Map(calls.map(({ id, providerId = id }) => [id, readCallId(providerId).id]));
+}
+
+/** Compares calls by their order, because the log gives its own ids to them. */
+function isSameList(
+  wanted: readonly ComparedMessage[],
+  found: readonly ComparedMessage[],
+  names: ReadonlyMap<string, string>,
+): boolean {
+  const wantedCalls = placeCalls(wanted);
+  const foundCalls = placeCalls(found);
+  return (
+    wanted.length === found.length &&
+    wanted.every(({ kind, text, mark }, at) => {
+      const other = found[at];
+      if (other === undefined || kind !== other.kind || text !== other.text) return false;
+      if (kind === 'call') return true;
+      if (kind !== 'result') return mark === other.mark;
+      const call = wantedCalls[at];
+      if (call !== foundCalls[at]) return false;
+      return call !== undefined || mark === other.mark || mark === names.get(other.mark);
+    })
+  );
+}
+
+/** Returns the place in the list of the call that each result answers. Undefined: the list does not have the call. */
+function placeCalls(messages: readonly ComparedMessage[]): (number | undefined)[] {
+  const open = new Map<string, number[]>();
+  return messages.map(({ kind, mark }, at) => {
+    const calls = open.get(mark) ?? [];
+    if (kind === 'result') return calls.shift();
+    if (kind === 'call') open.set(mark, [...calls, at]);
+    return undefined;
+  });
 }

@@ -14,13 +14,13 @@ import { guardApp, openApp, readBody } from '../front-end/server-facts.ts';
 import { placeItems, readMessages } from '../responses/create-request.ts';
 import { resolveReferences } from '../responses/item-references.ts';
 import { type ContextFields, inputTokensSchema, listItems, readRequestOwn } from '../responses/request-schema.ts';
-import { type ResponseName, readResponseId, writeCallId } from '../responses/response-names.ts';
+import { type ResponseName, readResponseId, unknownResponse, writeCallId } from '../responses/response-names.ts';
 import type { OutputItem } from '../responses/response-object.ts';
-import { addResponses, OF_RESPONSE } from '../responses/responses-app.ts';
+import { addResponses, nameResponse } from '../responses/responses-app.ts';
 import { addChatCompletions } from './chat-app.ts';
 import { type ItemList, type ItemPage, pageItems, pageSchema } from './conversation-items.ts';
 import { addConversations } from './conversations.ts';
-import { answerOpenAiError, renameFields } from './errors.ts';
+import { answerOpenAiError } from './errors.ts';
 import { writeLogItems } from './log-items.ts';
 import { checkModel, listModels, readModel } from './models.ts';
 import { OPENAI_BASE, openAiRoutes } from './routes.ts';
@@ -72,7 +72,7 @@ function addModels(app: Hono, options: BackendOptions, base: string): void {
 async function listInputItems(backend: Backend, name: ResponseName, page: ItemPage): Promise<ItemList> {
   const { conversation, turn, answered } = name;
   const { client, nameOf } = backend;
-  const view = await renameFields(OF_RESPONSE, () => client.result(nameOf(conversation), turn));
+  const view = await nameResponse(() => client.result(nameOf(conversation), turn));
   if (answered !== undefined) return pageItems(await listOutputs(backend, name, answered), page);
   if (view.inputSeq === undefined) return pageItems([], page);
   const log = await client.log(nameOf(conversation), { after: view.inputSeq - 1, limit: 1 });
@@ -104,7 +104,7 @@ async function deleteResponse(backend: Backend, name: ResponseName): Promise<voi
   const { client, nameOf } = backend;
   const { conversation, turn } = name;
   const view = await readTurn(backend, conversation, turn);
-  if (view === undefined) throw fieldError('not_found', 'response_id', 'no response has this id');
+  if (view === undefined) throw unknownResponse();
   if (!isSettled(view.state) || (await hasOtherTurns(backend, name))) {
     const why = `cancel the response first, and erase its conversation ${conversation} with all responses in it`;
     throw fieldError('conflict', 'response_id', `the response is not alone in its conversation, or not over: ${why}`);
