@@ -91,15 +91,22 @@ function readAccepted(state: TurnState, needsWake: number) {
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }
+  | { readonly status: 'begun' }
   | { readonly status: 'settled'; readonly state: TurnState }
   | { readonly status: 'not_found' };
 
 export const cancelTurnScript: ScriptDefinition<
-  [conversation: ConversationRef, turn: string, wake: string],
+  [conversation: ConversationRef, turn: string, wake: string, replacedBy?: string | undefined],
   Acknowledged<CancelResult>
 > = {
   file: 'cancel-turn',
-  args: ([, turn, wake]) => ({ turn, wake, retentionMs: TURN_LIMITS.turnRetentionMs, closing: CLOSING_ARGUMENT }),
+  args: ([, turn, wake, replacedBy = '']) => ({
+    turn,
+    wake,
+    retentionMs: TURN_LIMITS.turnRetentionMs,
+    closing: CLOSING_ARGUMENT,
+    replacedBy,
+  }),
   decode: (reply, [, , wake]) =>
     decodeReply<CancelResult>(reply, {
       canceled: (needsWake: number) => (needsWake === 1 ? { wake } : {}),

@@ -116,6 +116,7 @@ export interface ClaimedTurn {
  * - failure      the error as JSON
  * - own          of a failed turn, its own tools, instructions and settings as JSON, for a redrive
  * - canceledBy   wake that the cancel recorded, for a repeated call
+ * - replacedBy   turn that took the place of a canceled one, for a repeated call
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,

@@ -10,7 +10,7 @@ import type { OpenTurns } from '../../store/open-turns.ts';
 import type { RecordedSteps } from '../../store/turns.ts';
 import type { Methods } from '../contract/client.ts';
 import { redriveSchema } from '../contract/enqueue.ts';
-import { followSchema, readConversationName, readTurnId } from '../contract/names.ts';
+import { cancelOptionsSchema, followSchema, readConversationName, readTurnId } from '../contract/names.ts';
 import type { TurnStep } from '../contract/turn-steps.ts';
 import { failedSchema, openTurnsSchema, waitingInputSchema } from '../contract/turns.ts';
 import { checkDurability, noConversation, noTurn, notFailed } from './client-errors.ts';
@@ -50,11 +50,16 @@ export const turnMethods = {
       ...(recorded.claim !== undefined && { claim: recorded.claim }),
     };
   },
-  /** @throws invalid_input, not_found, accepted_unsure */
-  cancel: async (ports, name, turn) => {
+  /** @throws invalid_input, not_found, accepted_unsure, conflict if `replacedBy` is given and the turn has begun or ended */
+  cancel: async (ports, name, turn, options = {}) => {
     const conversation = readConversationName(name);
-    const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
+    const { replacedBy } = parseInput(cancelOptionsSchema, options);
+    const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next(), replacedBy);
     if (result.status === 'not_found') throw noTurn(conversation, turn);
+    if (result.status === 'begun' || (result.status === 'settled' && replacedBy !== undefined)) {
+      const why = result.status === 'begun' ? 'has begun' : `is ${result.state}`;
+      throw fieldError('conflict', 'replacedBy', `${turn} ${why}, and only a turn that has not begun is replaced`);
+    }
     if (result.status === 'canceled' && result.wake !== undefined) {
       await ports.wakes.wake('turn', conversation, result.wake);
     }

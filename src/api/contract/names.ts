@@ -56,3 +56,15 @@ export const followSchema = z.object({
   waitMs: waitSchema.optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
 });
+
+export const cancelOptionsSchema = z.strictObject({
+  /**
+   * Id of the turn that takes the place of the canceled one. The call then fails with `conflict` if a worker has begun
+   * the turn, or if anything else has ended it. A repeated call changes nothing.
+   */
+  replacedBy: idSchema
+    .optional()
+    .describe('Turn that takes its place. The answer is then `conflict` unless the turn has not begun.'),
+});
+
+export type CancelOptions = z.input<typeof cancelOptionsSchema>;

@@ -20,7 +20,7 @@ import {
   type CallAnswer,
 } from './call-answers.ts';
 import { usageSchema } from './conversations.ts';
-import { type ConversationName, nextSchema, pageFields } from './names.ts';
+import { type CancelOptions, type ConversationName, cancelOptionsSchema, nextSchema, pageFields } from './names.ts';
 import {
   CONVERSATION,
   limitOf,
@@ -39,7 +39,7 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
   /** Shows model and tool calls of a turn with their times, and the claim of its worker. */
   steps(conversation: ConversationName, turn: string): Promise<TurnSteps>;
   /** Settles a turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first. */
-  cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
+  cancel(conversation: ConversationName, turn: string, options?: CancelOptions): Promise<TurnState>;
   /**
    * Answers calls of a waiting turn by call id, with results of external tools or with decisions. All answers are
    * stored, or none. The first answer to a call counts: a different one fails with `conflict`.
@@ -258,8 +258,9 @@ export const turnOperations = {
     path: `${TURN}/cancel`,
     scope: 'enqueue',
     command: 'cancel',
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     summary: 'Settle a turn as canceled. The answer is the state afterwards, e.g. completed if the turn settled first.',
+    body: cancelOptionsSchema.default({}),
     answer: z.looseObject({ state: z.enum(TURN_STATES) }).meta({ id: 'TurnStateOnly' }),
     member: 'state',
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldError } from '../../../domain/errors.ts';
+import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import type { InputPart } from '../../client/index.ts';
@@ -39,40 +39,67 @@ export async function acceptMessage(
 ): Promise<{ readonly turn: string; readonly messageId: string }> {
   const { message, onBusy, replaces } = parseInput(messageRequestSchema, body);
   const turn = nameTurn(message.id, 1);
-  let input = readUserInput(message, 'message');
-  let isSteering = onBusy === 'steer';
+  const accepted = { turn, messageId: message.id };
+  const given = readUserInput(message, 'message');
   const isRepeated = (await readTurn(backend, conversation, turn)) !== undefined;
+  // The page may not have the files of the message that waits, so a repeated request cannot be compared.
+  if (replaces !== undefined && isRepeated) return accepted;
+  const queued = replaces === undefined ? undefined : await findQueued(backend, conversation, { replaces, by: turn });
+  const input = queued?.input ?? given;
+  let isSteering = onBusy === 'steer';
   if (!isRepeated) {
     const { agent } = backend;
     await checkMessages(backend, { conversation, agent, texts: [input.text], field: 'id', textField: 'message' });
     if ((await meetWait(backend, conversation, whileWaiting, 'message')) === 'steer') isSteering = true;
   }
-  // The page may not have the files of the message that waits, so a repeated request cannot be compared.
-  if (replaces !== undefined && isRepeated) return { turn, messageId: message.id };
-  if (replaces !== undefined) input = (await takeQueued(backend, conversation, replaces)) ?? input;
+  if (queued !== undefined) await replace(backend, conversation, { turn: queued.turn, by: turn });
   await beginTurn(backend, { conversation, turn, input, isSteering });
-  return { turn, messageId: message.id };
+  return accepted;
+}
+
+interface Queued {
+  readonly turn: string;
+  /** Text and files of the message. Absent if an earlier attempt of the request has canceled the turn. */
+  readonly input?: ChatInput;
 }
 
 /**
- * Cancels the turn of a message that waits.
- * @returns text and files of the message. Undefined if an earlier attempt of the request has canceled the turn
+ * Finds the turn of a message that waits.
+ * @throws not_found, conflict if its turn has begun, or has ended and was not replaced by the turn `by`
  */
-async function takeQueued(backend: Backend, conversation: string, message: string): Promise<ChatInput | undefined> {
-  const { client, nameOf } = backend;
+async function findQueued(
+  backend: Backend,
+  conversation: string,
+  { replaces, by }: { readonly replaces: string; readonly by: string },
+): Promise<Queued> {
   const { turns } = (await readOpenTurns(backend, conversation, { limit: 1_000, inputs: true })) ?? { turns: [] };
-  const queued = turns.find(({ turn }) => nameUserMessage(turn) === message);
+  const queued = turns.find(({ turn }) => nameUserMessage(turn) === replaces);
   if (queued === undefined) {
-    const before = await readTurn(backend, conversation, nameTurn(message, 1));
-    if (before?.state === 'canceled') return undefined;
-    throw fieldError(before === undefined ? 'not_found' : 'conflict', 'replaces', `no message ${message} waits`);
+    const turn = nameTurn(replaces, 1);
+    const before = await readTurn(backend, conversation, turn);
+    if (before?.state !== 'canceled') {
+      throw fieldError(before === undefined ? 'not_found' : 'conflict', 'replaces', `no message ${replaces} waits`);
+    }
+    await replace(backend, conversation, { turn, by });
+    return { turn };
   }
   const { turn, state, input: text, inputParts } = queued;
   if (text === undefined || state === 'running' || state === 'waiting') {
-    throw fieldError('conflict', 'replaces', `a worker has begun the turn of message ${message}`);
+    throw fieldError('conflict', 'replaces', `a worker has begun the turn of message ${replaces}`);
   }
-  await client.cancel(nameOf(conversation), turn);
-  return { text, ...(inputParts && { parts: inputParts as readonly InputPart[] }) };
+  return { turn, input: { text, ...(inputParts && { parts: inputParts as readonly InputPart[] }) } };
+}
+
+/** Cancels a turn that no worker has begun. A turn that this request has canceled before stays as it is. */
+async function replace(
+  { client, nameOf }: Backend,
+  conversation: string,
+  { turn, by }: { readonly turn: string; readonly by: string },
+): Promise<void> {
+  await client.cancel(nameOf(conversation), turn, { replacedBy: by }).catch((error: unknown) => {
+    if (!isTurnfoldError(error, 'conflict')) throw error;
+    throw fieldError('conflict', 'replaces', error.reason, { cause: error });
+  });
 }
 
 export const acceptedSchema = z.looseObject({ turn: idSchema, messageId: idSchema });

@@ -153,6 +153,8 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
     status: 202,
     errors: [
       'waiting',
+      'not_found',
+      'conflict',
       'agent_conflict',
       'turn_conflict',
       'mailbox_full',
