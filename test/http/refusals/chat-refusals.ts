@@ -104,6 +104,12 @@ export function chatRefusals({ chatCall }: World): Refusals {
         query: { after: 'x' },
       },
       {
+        code: 'invalid_input',
+        field: 'after',
+        says: 'expected a position in the stream of turn m1.1, not of m2.1',
+        query: { after: 'm2.1~~0', turn: 'm1.1' },
+      },
+      {
         code: 'not_found',
         field: 'turn',
         says: 'no turn none in conversation kept',
@@ -150,6 +156,20 @@ export function chatRefusals({ chatCall }: World): Refusals {
         says: 'the answer before waits for a decision. Answer its calls, and send the message again',
         params: { conversation: 'chat' },
         body: { message: say('Thanks') },
+      },
+      {
+        code: 'not_found',
+        field: 'replaces',
+        says: 'no message none waits',
+        params: { conversation: 'chat' },
+        body: { message: say('Thanks', 'm8'), replaces: 'none' },
+      },
+      {
+        code: 'conflict',
+        field: 'replaces',
+        says: 'a worker has begun the turn of message m1',
+        params: { conversation: 'chat' },
+        body: { message: say('Thanks', 'm8'), replaces: 'm1' },
       },
       {
         code: 'agent_conflict',

@@ -134,7 +134,7 @@ export function turnRefusals({ call }: World): Refusals {
       },
     ],
     ...Object.fromEntries(
-      ['showTurn', 'steps', 'cancel'].map((operation) => [
+      ['showTurn', 'steps'].map((operation) => [
         operation,
         [
           { code: 'invalid_input', field: 'turn', says: 'must match [A-Za-z0-9_.-]{1,128}', params: { turn: 'a b' } },
@@ -147,6 +147,22 @@ export function turnRefusals({ call }: World): Refusals {
         ],
       ]),
     ),
+    cancel: [
+      { code: 'invalid_input', field: 'replacedBy', says: 'expected text', body: { replacedBy: 1 } },
+      {
+        code: 'not_found',
+        field: 'turn',
+        says: 'no turn none in conversation kept',
+        params: { conversation: 'kept', turn: 'none' },
+      },
+      {
+        code: 'conflict',
+        field: 'replacedBy',
+        says: 'refund has begun, and only a turn that has not begun is replaced',
+        params: refund,
+        body: { replacedBy: 'other' },
+      },
+    ],
     result: [
       { code: 'invalid_input', field: 'waitMs', says: 'expected a number of at least 0', query: { waitMs: -1 } },
       {
