@@ -161,6 +161,24 @@ describe('a page whose stream of news was refused', () => {
     await expect.poll(() => chat.view().error).toBeUndefined();
   });
 
+  test('a page that sends a message follows its chat again, also while an answer streams', async () => {
+    const id = 'sends-again';
+    holdGate(id);
+    let isRefused = true;
+    const fetch = createFetch((url) => {
+      return isRefused && isLive(url) ? Response.json(refusal, { status: 401 }) : undefined;
+    });
+    const chat = openSession(id, { fetch });
+    await expect.poll(() => chat.view().error?.message).toBe('the token has expired');
+    await chat.actions.send({ text: `hold ${id}` });
+    await expect.poll(() => textsOf(chat)).toContain('assistant: One ');
+    isRefused = false;
+    await chat.actions.send({ text: 'next' });
+    await expect.poll(() => chat.view().error).toBeUndefined();
+    await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', turn: 'm9.1', input: 'from elsewhere' });
+    await expect.poll(() => chat.view().queue).toMatchObject([{ text: 'next' }, { text: 'from elsewhere' }]);
+  });
+
   test('a page follows its chat again once the browser shows it or is online again', async () => {
     const browser = new EventTarget();
     vi.stubGlobal('addEventListener', browser.addEventListener.bind(browser));

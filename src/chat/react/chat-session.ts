@@ -40,6 +40,8 @@ export class ChatSession<Message extends TransportMessage> {
   #left = new AbortController();
   /** Signal of the visit that follows the chat. Undefined while no news come. */
   #following: AbortSignal | undefined;
+  /** Position behind the news so far. */
+  #after: string | undefined;
   /** Error of the last refused load or stream of news. */
   #refusal: Error | undefined;
 
@@ -83,7 +85,10 @@ export class ChatSession<Message extends TransportMessage> {
 
   /** Loads and follows the chat again if the server has refused to send news. */
   catchUp(): void {
-    if (this.#following === undefined) this.refresh();
+    if (this.#following !== undefined) return;
+    // A load waits until no stream is read, which may take long.
+    if (this.#after !== undefined && !this.hasLeft) void this.#follow(this.#after, this.#left.signal);
+    this.refresh();
   }
 
   /** Reads an answer that the page has asked for, e.g. a further attempt, as soon as no other stream is read. */
@@ -139,6 +144,7 @@ export class ChatSession<Message extends TransportMessage> {
       const turns = news === this.#news ? page.turns : state.turns;
       const outbox = noteListed(dropAccepted(state.outbox, sent), page.turns);
       this.store.set({ phase: 'open', messages, before, turns, outbox, ends: pruneEnds(state.ends, turns) });
+      this.#after = page.after;
       return page.after;
     } catch (error) {
       if (left.aborted) return undefined;
@@ -174,6 +180,7 @@ export class ChatSession<Message extends TransportMessage> {
       return this.store.set({ turns, outbox, ends: pruneEnds(state.ends, turns), ...(isOver && { error: undefined }) });
     }
     if (news.type === 'lost') return this.refresh();
+    this.#after = news.event.id;
     const { type, turn = '', cause } = news.event as ChatEvent;
     const isRead = state.streaming !== undefined && turn === (this.reader.turn ?? state.streaming);
     const isUnread = type === 'turn_settled' && !isRead && state.ends.get(turn)?.kind !== 'settled';
