@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agUiApp } from '../../src/api/http/ag-ui/ag-ui-app.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
-import { createSharingAgent } from './ag-ui-agent.ts';
+import { createSharingAgent, gates } from './ag-ui-agent.ts';
 import { openThreads, textOf, user } from './ag-ui-thread.ts';
 import { withOutages } from './outage-client.ts';
 import { serveApp } from './served-app.ts';
@@ -101,6 +101,79 @@ test.each(Object.entries(EDITS))(
     expect(await readContext(threadId)).toEqual(edited);
   },
 );
+
+test.each(Object.entries(EDITS))(
+  'an edit of an AG-UI message by %s is repeated after an outage, and the new message is stored once',
+  async (_, forwardedProps) => {
+    const { threadId, first } = await openTwoTurns();
+    const body = { threadId, runId: 'r3', messages: [...first, user('m9', 'three')], forwardedProps };
+    outages.push(new Error('the message is lost'));
+    expect((await threads.run(body)).at(-1)).toMatchObject({ type: 'RUN_ERROR' });
+    expect(await readContext(threadId)).toEqual(['user: one', 'assistant: heard one']);
+    expect(textOf(await threads.run(body))).toBe('heard three');
+    const edited = ['user: one', 'assistant: heard one', 'user: three', 'assistant: heard three'];
+    expect(await readContext(threadId)).toEqual(edited);
+  },
+);
+
+test('an edit of an AG-UI message that waits is repeated after an outage, by the id that names its turn', async () => {
+  const threadId = newThread();
+  const gate = Promise.withResolvers<void>();
+  gates.set(threadId, gate);
+  const held = threads.run({ threadId, runId: 'r1', messages: [user('m1', `hold ${threadId}`)] });
+  const isRunning = async () => (await fixture.client.result(threadId, 'r1').catch(() => undefined))?.state;
+  await expect.poll(isRunning).toBe('running');
+  await fixture.client.enqueueTurn({ conversation: threadId, agent: 'sharer', turn: 'r2', input: 'two' });
+  const forwardedProps = { turnfold: { replaces: 'r2/input' } };
+  const messages = [user('m1', `hold ${threadId}`), user('m9', 'three')];
+  const body = { threadId, runId: 'r3', messages, forwardedProps };
+  outages.push(new Error('the message is lost'));
+  expect((await threads.run(body)).at(-1)).toMatchObject({ type: 'RUN_ERROR' });
+  expect((await fixture.client.result(threadId, 'r2')).state).toBe('canceled');
+  const edited = threads.run(body);
+  gate.resolve();
+  await held;
+  expect(textOf(await edited)).toBe('heard three');
+});
+
+/** A thread whose first messages another system made. */
+async function importThread(): Promise<{ readonly threadId: string; readonly imported: readonly string[] }> {
+  const threadId = newThread();
+  const messages = [
+    { role: 'user', content: 'from before' },
+    { role: 'assistant', content: 'so it was' },
+  ] as const;
+  await fixture.client.append({ conversation: threadId, agent: 'sharer', messages });
+  return { threadId, imported: messages.map(({ role, content }) => `${role}: ${content}`) };
+}
+
+const IMPORTED_PAGES = {
+  'only the new message': [],
+  'the messages that it got from the server': [user('log-1', 'from before'), assistant('log-2', 'so it was')],
+};
+
+test.each(Object.entries(IMPORTED_PAGES))(
+  'an AG-UI page with %s sends a message to an imported conversation, and regenerates its answer',
+  async (_, shown) => {
+    const { threadId, imported } = await importThread();
+    const said = [...imported, 'user: hello', 'assistant: heard hello'];
+    const messages = [...shown, user('m1', 'hello')];
+    expect(textOf(await threads.run({ threadId, runId: 'r1', messages }))).toBe('heard hello');
+    expect(await readContext(threadId)).toEqual(said);
+    expect(textOf(await threads.run({ threadId, runId: 'r2', messages }))).toBe('heard hello');
+    expect(await readContext(threadId)).toEqual(said);
+  },
+);
+
+test('an AG-UI run replaces no imported message, whatever it names', async () => {
+  const { threadId, imported } = await importThread();
+  for (const replaces of ['log-1', 'm9']) {
+    const messages = [user('log-1', 'from before'), assistant('log-2', 'so it was'), user('m1', 'hello')];
+    const body = { threadId, runId: `r-${replaces}`, messages, forwardedProps: { turnfold: { replaces } } };
+    expect((await threads.run(body)).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'invalid_input' });
+  }
+  expect(await readContext(threadId)).toEqual(imported);
+});
 
 test('an AG-UI run that replaces an unknown message is refused, and changes nothing', async () => {
   const { threadId, first } = await openTwoTurns();

@@ -22,9 +22,11 @@ interface ChatMessage {
 
 const backendOf = () => ({
   client: fixture.client,
+  source: fixture.client,
   agent: 'support',
   tenant: DEFAULT_TENANT,
   scopes: [],
+  checkAccess: async () => undefined,
   nameOf: (conversation: string) => ({ tenant: DEFAULT_TENANT, conversation }),
 });
 

@@ -6,7 +6,6 @@ import type { AccessKeys, ConversationName, TurnfoldClient, Webhooks } from '../
 import type { RouteError } from '../contract/operation.ts';
 import type { AccessOptions } from './access.ts';
 import type { Caller } from './caller.ts';
-import type { HeldContext } from './contexts.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 import type { BodyLimits } from './request-body.ts';
@@ -99,6 +98,18 @@ export interface MountedProtocol {
   readonly base?: `/${string}`;
   /** Answers a request of a caller who has the scopes of the route. */
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
+}
+
+/** A read that holds a context: the live one, or that of a version. */
+export interface HeldContext {
+  /** Client of `guard`, which knows the size of the context. */
+  readonly client: Pick<TurnfoldClient, 'describe'>;
+  /** Conversation of the context. */
+  readonly conversation: ConversationName;
+  /** False for a context of a version, which may be as large as the whole log. */
+  readonly isLive: boolean;
+  /** Ends the wait for memory. */
+  readonly signal: AbortSignal;
 }
 
 export interface ServerFacts {

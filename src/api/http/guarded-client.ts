@@ -67,6 +67,11 @@ export class ConversationGuard {
     await known;
   }
 
+  /** Checks without an earlier answer, for an effect that comes after the request. @throws access_denied */
+  async checkNow(name: ConversationName): Promise<void> {
+    await this.#decide(readConversationName(name));
+  }
+
   async #reaches(name: ConversationName): Promise<boolean> {
     try {
       await this.check(name);

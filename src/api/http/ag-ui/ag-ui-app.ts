@@ -122,7 +122,7 @@ async function answerRun(context: Context, options: RunOptions, { stops, runs }:
   try {
     // The turn exists once the front-end has the status. AG-UI reports a refusal as an event of the stream.
     await Promise.allSettled([taking]);
-    if (stops.take(name)) await stop();
+    if (await stops.take(name)) await stop();
     return await streamFrames(context, write, { writeFailure: ({ code, message }) => run.fail(code, message) });
   } catch (error) {
     leave?.();

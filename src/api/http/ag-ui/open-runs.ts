@@ -100,7 +100,8 @@ export async function stopRun(
   const { client, nameOf, tenant } = backend;
   const { threadId, runId, messageId = '' } = parseInput(stopSchema, body);
   const name = runId ?? parseInput(idSchema, turnOf(messageId), 'messageId');
-  const run = await stops.find([[tenant, threadId, name]], () => findRun(backend, threadId, name), left);
+  const stopping = { checkAccess: () => backend.checkAccess(threadId), left };
+  const run = await stops.find([[tenant, threadId, name]], () => findRun(backend, threadId, name), stopping);
   if (run === undefined) {
     const field = runId === undefined ? 'messageId' : 'runId';
     const why = `the thread has no run ${name}, or its turn is no longer kept. A run with this id that comes within a minute ends at once`;

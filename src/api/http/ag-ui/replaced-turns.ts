@@ -1,9 +1,9 @@
 import { includesScope } from '../../../domain/access-key.ts';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
-import { omitRolledBack } from '../../../domain/rolled-back.ts';
+import { findRolledBack, isWithin, omitRolledBack } from '../../../domain/rolled-back.ts';
 import type { LogEntry } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { readIfAny, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { openLog, readIfAny, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { HttpProblem } from '../problem.ts';
 import { turnOf } from './message-names.ts';
 import type { UserText } from './run-messages.ts';
@@ -23,9 +23,17 @@ export function writeMessageId(id: string): Readonly<Record<string, string>> {
 
 /** User message of the log or of an open turn. */
 export interface KnownText {
-  readonly turn: string;
+  /** Absent: the message was appended or imported, so that no run replaces it. */
+  readonly turn?: string | undefined;
   readonly text: string;
   readonly isOpen: boolean;
+}
+
+/** User messages of a thread, oldest first. */
+interface KnownTexts {
+  readonly known: readonly KnownText[];
+  /** Turns whose messages an edit or a rollback took out. */
+  readonly rolledBack: readonly string[];
 }
 
 /**
@@ -36,21 +44,23 @@ export async function readKnownTexts(
   backend: Backend,
   threadId: string,
   { seen, isBehindTurn }: { readonly seen: string | undefined; readonly isBehindTurn: boolean },
-): Promise<KnownText[]> {
+): Promise<KnownTexts> {
   // Open turns are read first, so that a turn that begins between the two reads is in the log.
   const open = (await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true }))?.turns ?? [];
   const log = await readLogFrom(backend, threadId, seen);
   const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
   const versions = log.length === 0 ? [] : await backend.client.versions(backend.nameOf(threadId));
-  const shown = omitRolledBack(log.slice(Math.max(0, first)), versions);
-  const users = shown.filter(({ message, turn }) => message.role === 'user' && !(isBehindTurn && turn === seen));
-  const opened = new Set(open.map(({ turn }) => turn));
-  const logged = users.map(({ message, turn = '' }) => ({ turn, text: message.content, isOpen: opened.has(turn) }));
-  const known = new Set(log.map(({ turn }) => turn));
+  const all = log.slice(Math.max(0, first)).filter(({ message }) => message.role === 'user');
+  const users = all.filter(({ turn }) => !(isBehindTurn && turn === seen));
+  const kept = omitRolledBack(users, versions);
+  const opened = new Set<string | undefined>(open.map(({ turn }) => turn));
+  const logged = kept.map(({ message, turn }) => ({ turn, text: message.content, isOpen: opened.has(turn) }));
+  const begun = new Set(log.map(({ turn }) => turn));
   const queued = open.flatMap(({ turn, input }) => {
-    return input === undefined || known.has(turn) ? [] : [{ turn, text: input, isOpen: true }];
+    return input === undefined || begun.has(turn) ? [] : [{ turn, text: input, isOpen: true }];
   });
-  return [...logged, ...queued];
+  const rolledBack = users.flatMap((entry) => (kept.includes(entry) ? [] : (entry.turn ?? [])));
+  return { known: [...logged, ...queued], rolledBack };
 }
 
 async function readLogFrom(backend: Backend, threadId: string, turn: string | undefined): Promise<LogEntry[]> {
@@ -63,11 +73,9 @@ async function readLogFrom(backend: Backend, threadId: string, turn: string | un
 /** Turns that a run takes out of the thread, because its front-end no longer has their messages. Oldest first. */
 export type Replaced = readonly KnownText[];
 
-interface Compared {
+interface Compared extends KnownTexts {
   /** User messages of the front-end behind the last turn that it shows. */
   readonly texts: readonly UserText[];
-  /** User messages of the log behind that turn. */
-  readonly known: readonly KnownText[];
   /** User message that the run names as replaced. */
   readonly replaces: string | undefined;
 }
@@ -75,44 +83,53 @@ interface Compared {
 /**
  * Finds the turns that an edited or regenerated message replaces. A message that is sent again under its old id is
  * regenerated. An edit names the message that it replaces. Without a name, a front-end that lacks turns of the log was
- * opened before other front-ends began them, and replaces nothing.
+ * opened before other front-ends began them, and replaces nothing. A run that is repeated after an outage may have taken
+ * out the named message already.
  * @returns `misses`: the front-end lacks turns that stay
  * @throws invalid_input if the named message is unknown
  */
 export async function findReplaced(
   backend: Backend,
   threadId: string,
-  { texts, known, replaces }: Compared,
+  { texts, known, rolledBack, replaces }: Compared,
 ): Promise<{ readonly replaced: Replaced; readonly misses: boolean }> {
-  const nameOf = async (one: KnownText | undefined): Promise<string | undefined> =>
-    one && (await readMessageId(backend, threadId, one.turn));
+  const isNamed = async (turn: string | undefined, id: string): Promise<boolean> =>
+    await hasId(backend, threadId, turn, id);
   if (replaces !== undefined) {
-    const names = await Promise.all(known.map(nameOf));
-    const from = names.findLastIndex((name, at) => name === cutId(replaces) || known[at]?.turn === turnOf(replaces));
+    const named = await Promise.all(known.map(async ({ turn }) => await isNamed(turn, replaces)));
+    const from = named.lastIndexOf(true);
     if (from !== -1) return { replaced: known.slice(from), misses: false };
-    const why = `the thread has no user message ${replaces} behind the last answer among the messages of the run`;
-    throw fieldError('invalid_input', 'forwardedProps.turnfold.replaces', why);
+    const gone = await Promise.all(rolledBack.map(async (turn) => await isNamed(turn, replaces)));
+    if (!gone.includes(true) && !(await wasCanceled(backend, threadId, turnOf(replaces)))) {
+      const why = `the thread has no user message ${replaces} behind the last answer among the messages of the run`;
+      throw fieldError('invalid_input', 'forwardedProps.turnfold.replaces', why);
+    }
   }
-  const { same, used } = countSame(texts, known);
-  const isAllKnown = used === texts.length;
-  const from = isAllKnown ? same - 1 : same;
-  const first = known[Math.max(0, from)];
+  const misses = countSame(texts, known).same < known.length;
   const last = texts.at(-1);
-  // A page that was loaded again has ids that name the turn.
-  const isOld =
-    first !== undefined &&
-    last !== undefined &&
-    (cutId(last.id) === (await nameOf(first)) || turnOf(last.id) === first.turn);
-  if (isOld) return { replaced: known.slice(Math.max(0, from)), misses: false };
-  return { replaced: [], misses: same < known.length };
+  if (replaces !== undefined || last === undefined) return { replaced: [], misses };
+  // Imported messages come before the texts, or between them.
+  const own = known.filter(({ turn }) => turn !== undefined);
+  const { same, used } = countSame(texts, own);
+  const first = own[Math.max(0, used === texts.length ? same - 1 : same)];
+  if (first === undefined || !(await isNamed(first.turn, last.id))) return { replaced: [], misses };
+  return { replaced: known.slice(known.indexOf(first)), misses: false };
 }
 
 function cutId(id: string): string {
   return id.slice(0, ID_CHARACTERS);
 }
 
-async function readMessageId(backend: Backend, threadId: string, turn: string): Promise<string | undefined> {
-  return (await readTurn(backend, threadId, turn))?.metadata?.[MESSAGE_ID];
+/** True if the user message that began the turn has this id. A page that was loaded again has ids that name the turn. */
+async function hasId(backend: Backend, threadId: string, turn: string | undefined, id: string): Promise<boolean> {
+  if (turn === undefined) return false;
+  return turnOf(id) === turn || (await readTurn(backend, threadId, turn))?.metadata?.[MESSAGE_ID] === cutId(id);
+}
+
+/** True for a turn that was canceled before it began, so that the log never had its message. */
+async function wasCanceled(backend: Backend, threadId: string, turn: string): Promise<boolean> {
+  const view = turn === '' ? undefined : await readTurn(backend, threadId, turn);
+  return view?.state === 'canceled' && view.inputSeq === undefined;
 }
 
 /** Counts the known messages that the texts begin with. A known message may consist of several texts in a row. */
@@ -144,10 +161,35 @@ export function endOfMatch(texts: readonly string[], first: number, message: str
 }
 
 /** To take back a turn before the last one is a rollback, which needs the scope `admin`. */
-export function checkReplaced({ scopes }: Backend, replaced: Replaced): void {
-  if (replaced.length <= 1 || includesScope(scopes, 'admin')) return;
+export async function checkReplaced(
+  backend: Backend,
+  threadId: string,
+  { replaced, next }: { readonly replaced: Replaced; readonly next: string },
+): Promise<void> {
+  const { turn } = replaced[0] ?? {};
+  if (turn === undefined || includesScope(backend.scopes, 'admin')) return;
+  if (replaced.length === 1 && (await isLastTurn(backend, threadId, turn, next))) return;
   const why = 'this key may edit or regenerate the last user message only. For an earlier one it needs the scope admin';
   throw new HttpProblem('forbidden', why, { field: 'messages' });
+}
+
+/**
+ * Reads up to the end of the thread, because the turn may have more entries than a run reads.
+ * @param next turn that a copy of the request may have begun
+ */
+async function isLastTurn(backend: Backend, threadId: string, turn: string, next: string): Promise<boolean> {
+  const { client, nameOf } = backend;
+  const isOther = (one: string | undefined): boolean => one !== turn && one !== next;
+  const open = (await readOpenTurns(backend, threadId, { limit: 1_000 }))?.turns.map((one) => one.turn) ?? [];
+  if (open.slice(Math.max(0, open.indexOf(turn))).some(isOther)) return false;
+  const { inputSeq } = await client.result(nameOf(threadId), turn);
+  if (inputSeq === undefined) return true;
+  const rolledBack = findRolledBack(await client.versions(nameOf(threadId)));
+  for await (const entry of await openLog(client, nameOf(threadId), undefined, inputSeq)) {
+    const isOfUser = entry.turn !== undefined || entry.message.role === 'user';
+    if (isOfUser && isOther(entry.turn) && !isWithin(rolledBack, entry.seq)) return false;
+  }
+  return true;
 }
 
 /** @param next turn that begins afterwards. A copy of the request may have begun it already */
@@ -159,11 +201,11 @@ export async function takeOut(
   const name = nameOf(threadId);
   // Newest first, so that no queued turn begins.
   for (const { turn, isOpen } of replaced.toReversed()) {
-    if (isOpen && turn !== next) await readIfAny(client.cancel(name, turn));
+    if (turn !== undefined && isOpen && turn !== next) await readIfAny(client.cancel(name, turn));
   }
-  const [first] = replaced;
+  const first = replaced[0]?.turn;
   if (first === undefined) return;
-  await client.rollBackTurn(name, first.turn, { operation: `rollback.${next}` }).catch((error: unknown) => {
+  await client.rollBackTurn(name, first, { operation: `rollback.${next}` }).catch((error: unknown) => {
     // The replaced turn never began, so there is nothing to roll back.
     if (!isTurnfoldError(error, 'conflict') || error.field !== 'turn') throw error;
   });

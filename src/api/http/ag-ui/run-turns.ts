@@ -93,7 +93,7 @@ interface Beginning {
 /** Checks all that would refuse the turn, before it changes the thread. */
 async function begin(backend: Backend, request: RunRequest, { input, seed }: Beginning): Promise<void> {
   const { replaced } = input;
-  checkReplaced(backend, replaced);
+  await checkReplaced(backend, request.threadId, { replaced, next: request.runId });
   if (seed !== undefined || replaced.length > 0) await checkNewMessage(backend, request, input);
   if (seed !== undefined) await seedThread(backend, request, seed);
   await takeOut(backend, request.threadId, { replaced, next: request.runId });
@@ -235,10 +235,10 @@ async function readNewMessage(
   const { texts, firstNew, isBehindTurn } = readThreadTexts(messages, seen);
   const last = texts.length - 1;
   if (firstNew > last) return undefined;
-  const known = await readKnownTexts(backend, threadId, { seen, isBehindTurn });
+  const { known, rolledBack } = await readKnownTexts(backend, threadId, { seen, isBehindTurn });
   const { replaced, misses } =
     answered === undefined
-      ? await findReplaced(backend, threadId, { texts, known, replaces })
+      ? await findReplaced(backend, threadId, { texts, known, rolledBack, replaces })
       : { replaced: [], misses: false };
   const kept = known.slice(0, known.length - replaced.length).map(({ text }) => text);
   const found = findKnown(

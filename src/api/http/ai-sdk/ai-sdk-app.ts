@@ -113,7 +113,7 @@ async function endIfStopped(
   stops: EarlyStops,
   { id, turn }: { readonly id: string; readonly turn: string },
 ): Promise<void> {
-  if (stops.take([tenant, id, turn])) await readIfAny(client.cancel(nameOf(id), turn));
+  if (await stops.take([tenant, id, turn])) await readIfAny(client.cancel(nameOf(id), turn));
 }
 
 interface PageRoutes {

@@ -32,7 +32,8 @@ export async function stopChat(
 ): Promise<{ readonly turn: string; readonly state: TurnState }> {
   const { messageId } = parseInput(stopRequestSchema, body ?? {});
   const names = [messageId, nameTurn(messageId, 1)].map((turn) => [backend.tenant, id, turn] as const);
-  const [named, other] = (await stops.find(names, () => findTurns(backend, id, messageId), left)) ?? [];
+  const stopping = { checkAccess: () => backend.checkAccess(id), left };
+  const [named, other] = (await stops.find(names, () => findTurns(backend, id, messageId), stopping)) ?? [];
   if (named === undefined) {
     const why = `the chat has no turn for message ${messageId}. If the message comes within a minute, its turn is canceled`;
     throw fieldError('not_found', 'messageId', why);

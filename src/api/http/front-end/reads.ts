@@ -34,16 +34,17 @@ export async function readLogTail(
 const LOG_BATCH = { maxBytes: 1_000_000, limit: 500 };
 
 /**
- * Reads the log in batches, up to `head`. The first batch is read at once: an unreadable log is then reported as a
+ * Reads the log in batches, behind `after` and up to `head`. The first batch is read at once: an unreadable log is then reported as a
  * problem, before the answer begins.
  */
 export async function openLog(
   client: TurnfoldClient,
   name: ConversationName,
   head = Number.POSITIVE_INFINITY,
+  after = 0,
 ): Promise<AsyncGenerator<LogEntry>> {
-  const read = (after: number): Promise<LogEntry[]> => client.log(name, { after, ...LOG_BATCH });
-  let batch = await read(0);
+  const read = (from: number): Promise<LogEntry[]> => client.log(name, { after: from, ...LOG_BATCH });
+  let batch = await read(after);
   return (async function* readEntries() {
     for (;;) {
       yield* batch.filter(({ seq }) => seq <= head);
