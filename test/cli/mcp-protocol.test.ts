@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { authenticateByKey } from '../../src/api/http/index.ts';
+import { authenticateByKey, type HttpLimits } from '../../src/api/http/index.ts';
 import { openMcpProtocols } from '../../src/cli/commands/mcp.ts';
 import { createMcpProtocol } from '../../src/cli/mcp/mcp-protocol.ts';
 import type { Scope } from '../../src/domain/access-key.ts';
@@ -27,10 +27,14 @@ const own = useOwnWorkers({
 });
 
 /** Serves as `turnfold serve --keys --mcp helper` does. */
-async function serve(): Promise<URL> {
+async function serve(limits: HttpLimits = {}): Promise<URL> {
   const { client } = own;
   const protocols = [createMcpProtocol({ client, agents: ['helper'], programVersion: '1' })];
-  const { url, stop } = await serveClient(client, { authenticate: authenticateByKey(client.keys), protocols });
+  const { url, stop } = await serveClient(client, {
+    authenticate: authenticateByKey(client.keys),
+    protocols,
+    limits,
+  });
   onTestFinished(stop);
   return new URL('/mcp', url);
 }
@@ -111,6 +115,49 @@ test('MCP of turnfold serve refuses a request without a key, and a body that is 
   expect(await send({ authorization }, '')).toBe(422);
   expect(await send({ authorization }, '[]')).toBe(400);
   expect((await fetch(url, { headers: { authorization } })).status).toBe(405);
+});
+
+test('MCP of turnfold serve refuses a batch of calls, and runs none of them', async () => {
+  const url = await serve();
+  const tenant = 'batches';
+  const input = (id: number) => ({ message: 'hello', conversation: `c${id}` });
+  const calls = [1, 2].map((id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name: ASK, arguments: input(id) },
+  }));
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    authorization: `Bearer ${await createKey(tenant, 'read', 'enqueue')}`,
+  };
+  const refused = await fetch(url, { method: 'POST', headers, body: JSON.stringify(calls) });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ error: { code: -32_600, message: expect.stringContaining('batch') } });
+  expect(await own.client.conversations({ tenant })).toEqual({ conversations: [] });
+});
+
+test('tools of MCP that read a whole context get memory from that of the server for large answers', async () => {
+  const url = await serve({ answerMemoryBytes: 1_000_000 });
+  const tenant = 'large';
+  const content = 'and so on '.repeat(100_000);
+  const messages = Array.from({ length: 2 }, () => ({ role: 'user' as const, content }));
+  await own.client.append({ tenant, conversation: 'c1', agent: 'helper', messages });
+  const client = await connect(url, await createKey(tenant, 'read'));
+  for (const [name, input] of Object.entries({
+    show_version: {},
+    search_log: { text: 'so' },
+    outline: {},
+    breakdown: {},
+    plan: {},
+  })) {
+    expect(await call(client, name, { conversation: 'c1', ...input }), name).toContain('message_too_large');
+  }
+  expect(await call(client, 'describe', { conversation: 'c1' })).toContain('"agent":"helper"');
+  expect(JSON.parse(await call(client, 'read_log', { conversation: 'c1', from: 1, to: 2 }))).toMatchObject({
+    messages: [{ seq: 1 }, { seq: 2 }],
+  });
 });
 
 test.for(['auto', 'legacy'] as const)(

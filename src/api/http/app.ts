@@ -16,7 +16,7 @@ import {
 } from './app-options.ts';
 import { parseQuery } from './call-client.ts';
 import { type Caller, TENANT_HEADER } from './caller.ts';
-import { answerWithContext } from './contexts.ts';
+import { answerWithContext, holdContext } from './contexts.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
 import { explainReusedKey } from './idempotency-key.ts';
@@ -124,8 +124,9 @@ function mountProtocol(
   { routes: served, fetch, answerError = answerProblem }: MountedProtocol,
   { services, limits: body, maxWaitMs, onError, ...gate }: Answering & Pick<ServerFacts, 'maxWaitMs' | 'onError'>,
 ): void {
-  const { streams, basePath } = services;
-  const facts = { basePath, streams, body, maxWaitMs, onError };
+  const { streams, basePath, memory } = services;
+  const hold: ServerFacts['holdContext'] = async (held, read) => await holdContext(memory, held, read);
+  const facts = { basePath, streams, body, maxWaitMs, onError, holdContext: hold };
   for (const { operation, method, path, scopes } of served) {
     app.on(method.toUpperCase(), routerPath(path), async (context: Context) => {
       context.set('operation', operation);

@@ -6,6 +6,8 @@ import { wireFormats } from '../../wire/formats.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../wire/tokens/message-tokens.ts';
 import type { ContextView, TurnfoldClient } from '../client/index.ts';
+import type { AnswerMemory } from './answer-memory.ts';
+import type { HeldContext } from './app-options.ts';
 import { answerJson, writeJsonPieces } from './json-answer.ts';
 import type { Call, JsonAnswer, RouteHandlers } from './route.ts';
 
@@ -105,14 +107,14 @@ export async function answerWithContext(
   call: Call,
   handle: () => Promise<JsonAnswer | Response>,
 ): Promise<JsonAnswer | Response> {
-  const { request, cut, readers, streams: limits, memory } = call;
-  const bytes = await sizeOfContext(call);
-  if (bytes <= SMALL_BYTES) return await handle();
+  const { client, name, param, request, cut, readers, streams: limits, memory } = call;
+  const { format = 'turnfold', version, view } = call.query as ContextQuery;
+  const isLive = param('version') === 'undefined' && version === undefined;
   const signal = AbortSignal.any([request.signal, readers.closing]);
-  const { format = 'turnfold' } = call.query as { readonly format?: string };
-  const needed = bytes * (format === 'turnfold' ? MEMORY_FACTOR : RENDERED_FACTOR);
-  if (needed > MOST_OF_MEMORY * memory.maxBytes) throw tooLarge(bytes);
-  const release = await memory.reserve(needed, signal);
+  const factor = format === 'turnfold' ? MEMORY_FACTOR : RENDERED_FACTOR;
+  const held = { client, conversation: name, isLive, signal };
+  const release = view === 'all' ? undefined : await reserveContext(memory, held, factor);
+  if (release === undefined) return await handle();
   try {
     const answered = await handle();
     if (answered instanceof Response) {
@@ -128,18 +130,47 @@ export async function answerWithContext(
   }
 }
 
+interface ContextQuery {
+  readonly format?: string;
+  readonly version?: number;
+  readonly view?: string;
+}
+
+/** Runs a read that holds a context until it ends, from the same memory as the routes. */
+export async function holdContext<Result>(
+  memory: AnswerMemory,
+  held: HeldContext,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  const release = await reserveContext(memory, held, MEMORY_FACTOR);
+  try {
+    return await read();
+  } finally {
+    release?.();
+  }
+}
+
+/** @returns a function that gives the memory back. Undefined for a small context, which needs no share of the memory */
+async function reserveContext(
+  memory: AnswerMemory,
+  held: HeldContext,
+  factor: number,
+): Promise<(() => void) | undefined> {
+  const bytes = await sizeOfContext(held);
+  if (bytes <= SMALL_BYTES) return undefined;
+  if (bytes * factor > MOST_OF_MEMORY * memory.maxBytes) throw tooLarge(bytes);
+  return await memory.reserve(bytes * factor, held.signal);
+}
+
 function tooLarge(bytes: number): TurnfoldError {
   const why = `the context has ${bytes} bytes, too many for the memory of this server. Read its messages in pages, or compact the conversation`;
   return fieldError('message_too_large', 'conversation', why);
 }
 
-/** Returns 0 if the conversation cannot be read. The route then answers why. */
-async function sizeOfContext({ client, name, param, query }: Call): Promise<number> {
-  const { version, view } = query as { readonly version?: number; readonly view?: string };
-  if (view === 'all') return 0;
-  const state = await client.describe(name).catch(() => undefined);
+/** Returns 0 if the conversation cannot be read. The read itself then says why. */
+async function sizeOfContext({ client, conversation, isLive }: HeldContext): Promise<number> {
+  const state = await client.describe(conversation).catch(() => undefined);
   if (state === undefined) return 0;
   const { weight, headTotal, baseTotal } = state.size;
-  const isLive = param('version') === 'undefined' && version === undefined;
   return isLive ? weight.bytes + headTotal.bytes - baseTotal.bytes : headTotal.bytes;
 }

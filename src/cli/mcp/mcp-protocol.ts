@@ -34,10 +34,15 @@ export function createMcpProtocol({ client, agents, programVersion }: ProtocolOp
   const handler = createMcpHandler(({ authInfo }) => {
     const passed = authInfo?.extra as { readonly facts: ServerFacts } | undefined;
     if (passed === undefined) throw new Error('the request was passed on without its caller');
-    const { caller, guard, maxWaitMs } = passed.facts;
+    const { caller, guard, holdContext, readers, maxWaitMs } = passed.facts;
     const { tenant, scopes } = caller;
+    const reached = limitToScopes(guard(client), scopes);
     return createMcpServer({
-      client: limitToScopes(guard(client), scopes),
+      client: reached,
+      holdContext: async ({ signal: left, ...held }, read) => {
+        const signal = AbortSignal.any([left, readers.closing]);
+        return await holdContext({ ...held, client: reached, signal }, read);
+      },
       nameOf: (conversation) => ({ tenant, conversation }),
       tenant,
       agents: includesScope(scopes, 'enqueue') ? agents : [],
@@ -50,6 +55,7 @@ export function createMcpProtocol({ client, agents, programVersion }: ProtocolOp
     fetch: async (request, facts) => {
       const parsedBody = await readJsonBody(request, facts.body);
       if (parsedBody === undefined) throw fieldError('invalid_input', 'body', 'expected JSON');
+      if (Array.isArray(parsedBody)) return refuseBatch();
       const { method, headers, url } = request;
       const { closing } = facts.readers;
       const leave = facts.readers.enter();
@@ -66,6 +72,15 @@ export function createMcpProtocol({ client, agents, programVersion }: ProtocolOp
     },
   };
 }
+
+/** The protocol has no batches. The calls of a batch would all run at once, in the place of one reader. */
+function refuseBatch(): Response {
+  const message = 'the body is a batch, which this protocol does not have. Send each message in a request of its own';
+  return Response.json({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message }, id: null }, { status: 400 });
+}
+
+/** Code of JSON-RPC 2.0. */
+const INVALID_REQUEST = -32_600;
 
 /** Calls `leave` when the body of an answer ends, or its reader leaves. */
 function watchEnd(response: Response, leave: () => void): Response {

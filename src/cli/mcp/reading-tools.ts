@@ -1,6 +1,7 @@
-import type { McpServer } from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ConversationName, TurnfoldClient } from '../../api/client/index.ts';
+import type { HeldContext } from '../../api/http/app-options.ts';
 import { splitsPair } from '../../compaction/excerpt.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { CONVERSATION_STATES } from '../../domain/conversation.ts';
@@ -16,7 +17,11 @@ export interface Reach {
   readonly nameOf: (conversation: string) => ConversationName;
   /** Undefined over HTTP, where the key decides. */
   readonly tenant?: string | undefined;
+  /** Runs a read that holds a whole context. Absent: such reads have no limit, because one client uses the process. */
+  readonly holdContext?: <Result>(held: Held, read: () => Promise<Result>) => Promise<Result>;
 }
+
+type Held = Omit<HeldContext, 'client'>;
 
 export interface ServedAgents extends Reach {
   /** Agents that a client may send messages to. Empty: the server only reads. */
@@ -43,6 +48,8 @@ const turn = z.string().min(1).describe('Id of the turn.');
 
 const MOST_OF_LOG = 100;
 const TEXT_CHARACTERS = 40_000;
+/** Bytes of a page of messages, each of which has at most 1 MiB. */
+const PAGE_BYTES = 2_000_000;
 
 function reading<Input extends z.ZodObject>(tool: ReadingTool<Input>): ReadingTool {
   return tool;
@@ -132,7 +139,7 @@ const LOG_TOOLS: Readonly<Record<string, ReadingTool>> = {
       if (to < from) throw fieldError('invalid_input', 'to', `must be at least \`from\`, which is ${from}`);
       const most = Math.min(MOST_OF_LOG, to - from + 1);
       return readFittingPage(most, async (fitting) => {
-        const log = await client.log(nameOf(id), { after: from - 1, limit: fitting });
+        const log = await client.log(nameOf(id), { after: from - 1, limit: fitting, maxBytes: PAGE_BYTES });
         const messages = log.map((entry) => ({ seq: entry.seq, turn: entry.turn, ...showMessage(entry.message) }));
         const next = (log.at(-1)?.seq ?? to) + 1;
         return { messages, ...(next <= to && { next }) };
@@ -248,33 +255,26 @@ export function registerReadingTools(server: McpServer, reach: Reach): void {
   for (const [name, tool] of Object.entries(READING_TOOLS)) {
     const annotations = { readOnlyHint: true, openWorldHint: false };
     const config = { description: tool.about, inputSchema: tool.input, annotations };
-    server.registerTool(name, config, (given, { mcpReq: { signal } }) =>
-      answerErrors(async () => writeJsonResult(await tool.read(reach, given, signal))),
-    );
+    server.registerTool(name, config, (given, { mcpReq: { signal } }) => {
+      const read = async (): Promise<CallToolResult> => writeJsonResult(await tool.read(reach, given, signal));
+      return answerErrors(HOLDING_TOOLS.has(name) ? () => holdContext(reach, { given, signal }, read) : read);
+    });
   }
-  registerQuestion(server);
 }
 
-/** A question that coding agents show to people as a command. */
-function registerQuestion(server: McpServer): void {
-  const argsSchema = z.object({
-    conversation,
-    text: z.string().min(1).max(200).describe('Words of the conversation that the agent no longer knows.'),
-  });
-  const description = 'Find out why a conversation forgot something.';
-  server.registerPrompt('why_forgotten', { description, argsSchema }, ({ conversation: id, text }) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: writeQuestion(id, text) } }],
-  }));
-}
+/** Tools that read a whole context. */
+const HOLDING_TOOLS: ReadonlySet<string> = new Set(
+  'search_log outline breakdown show_version compare report plan'.split(' '),
+);
 
-function writeQuestion(id: string, text: string): string {
-  return `Find out why the conversation ${JSON.stringify(id)} no longer knows ${JSON.stringify(text)}.
-1. Call \`search_log\` with these words. If nothing matches, the conversation never said them: say so.
-2. A match that is \`live\`, or an entry of \`modelReads\`, is still in the context: the model overlooked it.
-3. Otherwise \`by\` names the version that removed the message. Read its cause with \`versions\`, and its losses with \`report\` and \`find\`.
-4. Read the summary that replaced the message with \`show_version\`.
-5. Suggest a policy that would have kept it, and check it with \`plan\`.
-Quote positions (seq) and version numbers.`;
+async function holdContext(
+  { holdContext: hold, nameOf }: Reach,
+  { given, signal }: { readonly given: Readonly<Record<string, unknown>>; readonly signal: AbortSignal },
+  read: () => Promise<CallToolResult>,
+): Promise<CallToolResult> {
+  if (hold === undefined) return await read();
+  const isLive = given['version'] === undefined && given['before'] === undefined;
+  return await hold({ conversation: nameOf(String(given['conversation'])), isLive, signal }, read);
 }
 
 function showVersion({ number, parent, cause, reasons, strategy, base, segments, weight, at }: Version): object {

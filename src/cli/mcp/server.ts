@@ -7,6 +7,7 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { z } from 'zod';
 import { registerAgentTools } from './agent-tools.ts';
 import { registerReadingTools, type ServedAgents } from './reading-tools.ts';
 import { registerTasks } from './turn-tasks.ts';
@@ -26,11 +27,34 @@ export interface McpOptions extends ServedAgents {
 export function createMcpServer({ programVersion, ...served }: McpOptions): McpServer {
   const server = new McpServer({ name: 'turnfold', version: programVersion }, { instructions: INSTRUCTIONS });
   registerReadingTools(server, served);
+  registerQuestion(server);
   if (served.agents.length > 0) {
     registerAgentTools(server, served);
     registerTasks(server, served);
   }
   return server;
+}
+
+/** A question that coding agents show to people as a command. */
+function registerQuestion(server: McpServer): void {
+  const argsSchema = z.object({
+    conversation: z.string().min(1).describe('Id of the conversation.'),
+    text: z.string().min(1).max(200).describe('Words of the conversation that the agent no longer knows.'),
+  });
+  const description = 'Find out why a conversation forgot something.';
+  server.registerPrompt('why_forgotten', { description, argsSchema }, ({ conversation: id, text }) => ({
+    messages: [{ role: 'user', content: { type: 'text', text: writeQuestion(id, text) } }],
+  }));
+}
+
+function writeQuestion(id: string, text: string): string {
+  return `Find out why the conversation ${JSON.stringify(id)} no longer knows ${JSON.stringify(text)}.
+1. Call \`search_log\` with these words. If nothing matches, the conversation never said them: say so.
+2. A match that is \`live\`, or an entry of \`modelReads\`, is still in the context: the model overlooked it.
+3. Otherwise \`by\` names the version that removed the message. Read its cause with \`versions\`, and its losses with \`report\` and \`find\`.
+4. Read the summary that replaced the message with \`show_version\`.
+5. Suggest a policy that would have kept it, and check it with \`plan\`.
+Quote positions (seq) and version numbers.`;
 }
 
 /** Serves one client over standard input and output. */

@@ -19,6 +19,8 @@ const ALONE: Omit<ServerFacts, keyof Admission> = {
   basePath: '',
   streams: LIMIT_DEFAULTS,
   body: { maxBytes, maxDepth, maxValues, timeoutMs },
+  // No protocol that is served alone reads a whole context.
+  holdContext: async (_, read) => await read(),
   maxWaitMs,
   onError: ignoreError,
 };
