@@ -142,7 +142,7 @@ function isWithoutConnection(error: unknown): boolean {
   return error instanceof TypeError && NO_CONNECTION.test(error.message);
 }
 
-export type Attempt<Value> =
+type Attempt<Value> =
   | { readonly status: 'answered'; readonly value: Value }
   /** `defect`: the server answered with a failure of its own. */
   | { readonly status: 'lost'; readonly defect?: ChatError };

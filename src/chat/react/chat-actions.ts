@@ -4,7 +4,7 @@ import type { ReadEnd } from './answer-reader.ts';
 import { type ChatSession, toError } from './chat-session.ts';
 import type { DurableChat, NewMessage } from './durable-chat.ts';
 import { findCurrent } from './next-step.ts';
-import { type Outgoing, putOutgoing, readFileParts } from './outbox.ts';
+import { describeRefusal, type Outgoing, putOutgoing, readFileParts } from './outbox.ts';
 import { addFiles, mergeEarlier, readText, writeQuestion } from './shown-messages.ts';
 
 export type Actions<Message> = Pick<
@@ -34,6 +34,8 @@ export function createActions<Message extends TransportMessage>(session: ChatSes
 
 class ChatActions<Message extends TransportMessage> implements Actions<Message> {
   readonly #session: ChatSession<Message>;
+  /** Settles once the server has accepted or refused each message so far. */
+  #posted: Promise<void> = Promise.resolve();
 
   constructor(session: ChatSession<Message>) {
     this.#session = session;
@@ -47,6 +49,7 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     const entry = this.#findUnsent(id);
     if (entry === undefined) return;
     const { error: _, ...sent } = entry;
+    if (entry.isEdit === true) return this.#edit(entry.message);
     await this.#post({ ...sent, state: 'sending' });
   };
 
@@ -55,7 +58,7 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     if (entry === undefined) return '';
     const { store } = this.#session;
     store.set({ outbox: store.state.outbox.filter((other) => other !== entry) });
-    if (entry.state === 'refused') return readText(entry.message);
+    if (entry.state === 'refused' || entry.isEdit === true) return readText(entry.message);
     // The text would come twice if the page sent it again, and the server has it.
     void this.#withdraw(entry);
     return '';
@@ -93,16 +96,14 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     const { messages } = store.state;
     const question = messages[messages.findIndex((message) => message.id === id) - 1];
     if (question?.role !== 'user') return;
-    this.#answerAgain(question, () => reader.regenerate(question, id));
+    this.#answerAgain(question, async () => await reader.regenerate(question, id));
   };
 
   readonly edit = async (id: string, text: string): Promise<void> => {
-    const { store, reader } = this.#session;
-    const old = store.state.messages.find((message) => message.id === id);
-    if (old === undefined) return;
+    const old = this.#session.store.state.messages.find((message) => message.id === id);
+    if (old === undefined || readText(old) === text) return;
     const files = old.parts.filter(({ type }) => type === 'file');
-    const message = { ...old, ...writeQuestion<Message>(id, text, files) };
-    this.#answerAgain(message, () => reader.edit(message));
+    this.#edit({ ...old, ...writeQuestion<Message>(id, text, files) });
   };
 
   readonly decide: Actions<Message>['decide'] = async (call, approved, details = {}) => {
@@ -137,27 +138,38 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
 
   readonly clearError = (): void => this.#session.store.set({ error: undefined });
 
+  /** Sends messages one after the other. So they arrive in their order, although a request is lost or a file is large. */
   async #post(entry: Outgoing<Message>): Promise<void> {
-    const { store, transport, id: chatId } = this.#session;
-    const put = (change: Partial<Outgoing<Message>>): void => {
-      const { outbox } = store.state;
-      const known = outbox.find(({ message: { id } }) => id === entry.message.id);
-      const { isListed = false } = known ?? {};
-      store.set({ outbox: putOutgoing(outbox, { ...entry, isListed, ...change }) });
-    };
-    put({});
+    this.#put(entry);
+    const before = this.#posted;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#posted = promise;
+    await this.#accept(entry, before);
+    resolve(before);
+  }
+
+  async #accept(entry: Outgoing<Message>, before: Promise<void>): Promise<void> {
+    const { transport, id: chatId } = this.#session;
     const { onBusy, replaces, files = [] } = entry;
     try {
       const message = addFiles(entry.message, await readFileParts(files));
-      put({ message, files: [] });
+      this.#put({ ...entry, message, files: [] });
+      await before;
       const { turn } = await transport.acceptMessage({ chatId, message, onBusy, replaces });
-      put({ message, files: [], state: 'accepted', turn });
+      this.#put({ ...entry, message, files: [], state: 'accepted', turn });
       if (onBusy === 'enqueue') this.#addTurn(turn, message);
+      this.#session.catchUp();
     } catch (error) {
-      const state = error instanceof ChatError && error.mayBeDone ? 'unsure' : 'refused';
+      const state = describeRefusal(error);
       if (replaces !== undefined && state === 'refused') return this.#stayQueued(entry, error);
-      put({ ...this.#findSent(entry.message.id), state, error: toError(error) });
+      this.#put({ ...entry, ...this.#findSent(entry.message.id), state, error: toError(error) });
     }
+  }
+
+  #put(entry: Outgoing<Message>): void {
+    const { store } = this.#session;
+    const { isListed = false } = this.#findSent(entry.message.id) ?? {};
+    store.set({ outbox: putOutgoing(store.state.outbox, { ...entry, isListed }) });
   }
 
   /** The message still waits under its old id. */
@@ -202,13 +214,33 @@ class ChatActions<Message extends TransportMessage> implements Actions<Message> 
     store.set({ turns: [...turns, added] });
   }
 
+  /** The text of an edit that the server refuses stays in the queue. */
+  #edit(message: Message): void {
+    const { store, reader } = this.#session;
+    const entry = { message, onBusy: 'enqueue', isEdit: true } as const;
+    this.#put({ ...entry, state: 'sending' });
+    this.#answerAgain(message, async () => {
+      store.set({ outbox: store.state.outbox.filter((other) => other.message.id !== message.id) });
+      const { error, ...end } = await reader.edit(message);
+      if (end.turn !== undefined) return { ...end, error };
+      const failure = error ?? new Error('the page has left the chat');
+      this.#put({ ...entry, state: error === undefined ? 'unsure' : describeRefusal(error), error: failure });
+      return end;
+    });
+  }
+
+  /** Leaves the stream of the open answer, which may take long. The server ends its turn if it takes the request. */
   #answerAgain(question: Message, read: () => Promise<ReadEnd<Message>>): void {
-    const { store } = this.#session;
+    const { store, reader } = this.#session;
+    const left = store.state.streaming === undefined ? undefined : reader.turn;
+    reader.leaveStream();
     this.#session.read(async () => {
       const { messages } = store.state;
       const at = messages.findIndex(({ id }) => id === question.id);
       store.set({ messages: [...messages.slice(0, Math.max(0, at)), question], error: undefined });
-      return await read();
+      const end = await read();
+      if (left !== undefined && end.turn === undefined) this.#session.resumeTurn(left);
+      return end;
     });
   }
 

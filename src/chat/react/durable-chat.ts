@@ -14,8 +14,8 @@ export interface ChatHandle<Message> {
 export interface ChatOptions {
   /**
    * Runs a call in the page, which answers it with `answer`. Each page calls it once for each call, and only while the turn
-   * waits for the result. So it is called again in a page that is loaded before the call has an answer. What it throws is
-   * the `error` of the chat.
+   * waits for the result. So it is called again in a page that is loaded before the call has an answer. An error that it
+   * throws is the `error` of the chat.
    */
   onToolCall?(options: { readonly toolCall: PageCall }): unknown;
   readonly [option: string]: unknown;
@@ -97,7 +97,7 @@ export interface DurableChat<Message> {
   resend(id: string): Promise<void>;
   /**
    * Takes a message away that is `refused` or `unsure`. If the server has an unsure message, its turn is canceled.
-   * @returns the text of a refused message, e.g. to edit it
+   * @returns the text of a refused message or edit, e.g. to edit it
    */
   discard(id: string): string;
   /** Cancels the turn of a message that waits. */
@@ -108,7 +108,10 @@ export interface DurableChat<Message> {
   stop(): Promise<void>;
   /** Answers a message again, e.g. after a failure. @param id of the answer */
   retry(id: string): Promise<void>;
-  /** Replaces a message of the user, and answers it. Later messages leave the chat. */
+  /**
+   * Replaces a message of the user, and answers it. Later messages leave the chat, and an answer that streams ends. If the
+   * server refuses, the new text is a `refused` message of the queue under the same id.
+   */
   edit(id: string, text: string): Promise<void>;
   /** Decides on a call. @param call `approvalId` or `toolCallId` */
   decide(call: string, approved: boolean, details?: { readonly reason?: string; readonly by?: string }): Promise<void>;

@@ -1,5 +1,6 @@
+import { ChatError } from '../chat-error.ts';
 import type { OpenChatTurn, TransportMessage } from '../transport-types.ts';
-import { findQuestionId } from './shown-messages.ts';
+import { findQuestionId, readText } from './shown-messages.ts';
 
 /** A message that the page has sent. It stays here until the chat shows it elsewhere, or the server has refused it. */
 export interface Outgoing<Message> {
@@ -10,6 +11,8 @@ export interface Outgoing<Message> {
   readonly error?: Error;
   /** Message that waited, in whose place this one is sent. */
   readonly replaces?: string;
+  /** It replaces a message of the chat, under the same id. */
+  readonly isEdit?: boolean;
   /** Files that are not yet part of the message. */
   readonly files?: readonly NamedFile[];
   /** The server has listed its turn. From then on, the lists say what becomes of the message. */
@@ -44,9 +47,19 @@ export function listHidden<Message extends TransportMessage>(
       if (typeof joined === 'string') shown.add(findQuestionId(joined, turns));
     }
   }
-  return outbox.filter(({ message, state, isListed }) => {
+  return outbox.filter(({ message, state, isListed, isEdit }) => {
+    if (isEdit === true && state === 'unsure') return !messages.some((one) => isSameText(one, message));
     return state === 'refused' || (isListed !== true && !shown.has(message.id));
   });
+}
+
+function isSameText(one: TransportMessage, other: TransportMessage): boolean {
+  return one.id === other.id && readText(one) === readText(other);
+}
+
+/** State of a message whose request has failed. */
+export function describeRefusal(error: unknown): 'unsure' | 'refused' {
+  return error instanceof ChatError && error.mayBeDone ? 'unsure' : 'refused';
 }
 
 /** Notes which messages a list of the server has. */
