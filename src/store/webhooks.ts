@@ -61,7 +61,7 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   };
 }
 
-/** Id of a webhook, until a worker takes the test. No id begins with this mark. */
+/** Begins the value of a test that a worker has taken. Before that, the value is `<id of the webhook> <time in ms>`. */
 const TAKEN = '=';
 /** Callers wait for less time than this. */
 const TEST_TTL_MS = 60_000;
@@ -75,25 +75,33 @@ async function writeTest(redis: Redis, keyspace: Keyspace, fields: readonly stri
 /** Tests of webhooks: a caller asks, and the process that delivers webhooks answers. */
 function openWebhookTests(redis: Redis, keyspace: Keyspace) {
   return {
-    /** Asks the workers to send a test event. `test` is a new id. */
-    askTest: async (test: string, webhook: string): Promise<void> => {
-      await writeTest(redis, keyspace, [test, webhook]);
+    /**
+     * Asks the workers to send a test event. `test` is a new id. Each further test renews the TTL of the key, so each
+     * test has the time until which its caller waits, by the clock of Redis.
+     */
+    askTest: async (test: string, webhook: string, waitMs: number): Promise<void> => {
+      const until = (await readTime(redis)) + waitMs;
+      await writeTest(redis, keyspace, [test, `${webhook} ${until}`]);
     },
-    /** Takes the tests that no worker has taken. Only the process that delivers webhooks calls this. */
+    /**
+     * Takes the tests that no worker has taken, and forgets those whose callers no longer wait. Only the process that
+     * delivers webhooks calls this.
+     */
     takeTests: async (limit: number): Promise<readonly WebhookTestRequest[]> => {
       const all = await callStore(() => redis.hgetall(keyspace.webhookTests()));
       const asked = Object.entries(all).filter(([, value]) => !value.startsWith(TAKEN));
-      const taken = asked.slice(0, limit);
-      if (taken.length > 0)
-        await writeTest(
-          redis,
-          keyspace,
-          taken.flatMap(([test]) => [test, TAKEN]),
-        );
-      return taken.map(([test, webhook]) => ({ test, webhook }));
+      if (asked.length === 0) return [];
+      const now = await readTime(redis);
+      const [old, waited] = splitByTime(asked, now);
+      if (old.length > 0) await callStore(() => redis.hdel(keyspace.webhookTests(), ...old));
+      const taken = waited.slice(0, limit);
+      const fields = taken.flatMap(({ test }) => [test, TAKEN]);
+      if (fields.length > 0) await writeTest(redis, keyspace, fields);
+      return taken;
     },
     endTest: async (test: string, outcome: WebhookTestOutcome): Promise<void> => {
-      await writeTest(redis, keyspace, [test, `${TAKEN}${JSON.stringify(outcome)}`]);
+      const isAwaited = await callStore(() => redis.hexists(keyspace.webhookTests(), test));
+      if (isAwaited === 1) await writeTest(redis, keyspace, [test, `${TAKEN}${JSON.stringify(outcome)}`]);
     },
     /** Reads the outcome of a test, and forgets it. Undefined until a worker has sent the event. */
     readTest: async (test: string): Promise<WebhookTestOutcome | undefined> => {
@@ -103,7 +111,31 @@ function openWebhookTests(redis: Redis, keyspace: Keyspace) {
       await callStore(() => redis.hdel(key, test));
       return readRecordJson({ key, field: test }, value.slice(TAKEN.length), testOutcomeSchema);
     },
+    /** Takes a test back. A worker that has taken it already sends its event. */
+    dropTest: async (test: string): Promise<void> => {
+      await callStore(() => redis.hdel(keyspace.webhookTests(), test));
+    },
   };
+}
+
+async function readTime(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await callStore(() => redis.time());
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
+/** An older program writes no time, so its test counts as new. */
+function splitByTime(
+  asked: readonly (readonly [test: string, value: string])[],
+  now: number,
+): readonly [old: readonly string[], waited: readonly WebhookTestRequest[]] {
+  const old: string[] = [];
+  const waited: WebhookTestRequest[] = [];
+  for (const [test, value] of asked) {
+    const [webhook = '', until = Number.POSITIVE_INFINITY] = value.split(' ');
+    if (Number(until) > now) waited.push({ test, webhook });
+    else old.push(test);
+  }
+  return [old, waited];
 }
 
 export interface WebhookTestRequest {

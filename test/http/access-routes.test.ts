@@ -51,6 +51,27 @@ test('an admin adds, lists and removes webhooks of its tenant over HTTP', async 
   expect((await failureOf(() => webhooks.remove(webhook.id))).error).toMatchObject({ code: 'not_found' });
 });
 
+test('a test of a webhook whose caller leaves over HTTP is forgotten before a worker sends it', async () => {
+  const { webhooks } = await openFor('left');
+  const { webhook } = await webhooks.add({ tenant: 'left', url: 'https://example.com/left' });
+  const leaving = new AbortController();
+  const tested = webhooks.test(webhook.id, { signal: leaving.signal }).catch((error: unknown) => error);
+  const count = async () => await http.redis.hlen('{tf}:webhook-tests');
+  await expect.poll(count).toBe(1);
+  leaving.abort(new Error('left'));
+  expect(await tested).toMatchObject({ message: 'left' });
+  await expect.poll(count).toBe(0);
+});
+
+test('a tenant has at most 16 webhooks, and the refusal over HTTP names no field that the request lacks', async () => {
+  const { webhooks } = await openFor('many');
+  const add = async () => await webhooks.add({ tenant: 'many', url: 'https://example.com/many' });
+  for (let added = 0; added < 16; added += 1) await add();
+  const { error } = await failureOf(add);
+  expect(error).toMatchObject({ code: 'invalid_input', field: undefined });
+  expect(error).toHaveProperty('message', expect.stringContaining('tenant many has 16 webhooks already'));
+});
+
 test('a worker sends the test event that an admin asks for over HTTP, and the answer has the outcome', async () => {
   const { received, url: receiver } = await openReceiver();
   await http.startWorkers(undefined, { webhooks: { allowPrivate: true } });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IdSource } from '../../domain/clock.ts';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, TurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import {
@@ -46,9 +46,11 @@ export interface Webhooks {
   retry(id: string): Promise<WebhookView>;
   /**
    * Lets a worker send a signed event of the type `webhook.test` to a webhook, whatever its events and its state are.
-   * Waits for the outcome, which does not change the state: at most 25 s.
+   * Waits for the outcome, which does not change the state: at most 25 s. A test that no worker has taken by then is
+   * not sent later.
+   * @throws not_found, the signal's reason
    */
-  test(id: string): Promise<WebhookTest>;
+  test(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<WebhookTest>;
 }
 
 /** Outcome of a test event. */
@@ -85,8 +87,9 @@ export function createWebhooks({ webhooks, ids, now }: WebhookPorts): Webhooks {
       const url = readUrl(read.url);
       const { tenant } = read;
       if ((await list({ tenant })).length >= WEBHOOK_LIMITS.perTenant) {
-        const why = `has ${WEBHOOK_LIMITS.perTenant} webhooks already, which is the limit. Remove one.`;
-        throw fieldError('invalid_input', 'tenant', why);
+        // No field is named, because a request over HTTP has no tenant.
+        const why = `tenant ${tenant} has ${WEBHOOK_LIMITS.perTenant} webhooks already, which is the limit. Remove one`;
+        throw new TurnfoldError('invalid_input', why);
       }
       const secret = `whsec_${randomBytes(32).toString('base64')}`;
       const webhook = { ...read, url, id: ids.next(), createdAt: now(), secret };
@@ -104,16 +107,21 @@ export function createWebhooks({ webhooks, ids, now }: WebhookPorts): Webhooks {
       if (found === undefined) throw noWebhook(id);
       return viewWebhook(found);
     },
-    async test(name) {
+    async test(name, { signal } = {}) {
       const id = parseInput(idSchema, name, 'id');
       if (!(await list()).some((webhook) => webhook.id === id)) throw noWebhook(id);
+      signal?.throwIfAborted();
       const test = ids.next();
-      await webhooks.askTest(test, id);
-      for (const until = now() + TEST_WAIT_MS; ; ) {
-        const outcome = await webhooks.readTest(test);
-        if (outcome !== undefined) return { webhook: id, ...outcome };
-        if (now() >= until) return { webhook: id, status: 'not_sent', why: 'no worker has sent the event' };
-        await sleep(TEST_POLL_MS);
+      await webhooks.askTest(test, id, TEST_WAIT_MS);
+      try {
+        for (const until = now() + TEST_WAIT_MS; now() < until; await waitFor(TEST_POLL_MS, signal)) {
+          const outcome = await webhooks.readTest(test);
+          if (outcome !== undefined) return { webhook: id, ...outcome };
+        }
+        return { webhook: id, status: 'not_sent', why: 'no worker has sent the event' };
+      } finally {
+        // If Redis does not answer, the worker that next looks for tests drops this one.
+        await webhooks.dropTest(test).catch(() => undefined);
       }
     },
   };
@@ -122,6 +130,13 @@ export function createWebhooks({ webhooks, ids, now }: WebhookPorts): Webhooks {
 /** A worker looks for tests once a second, and waits 15 s for an answer. Another worker takes over within 8 s. */
 const TEST_WAIT_MS = 25_000;
 const TEST_POLL_MS = 200;
+
+async function waitFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw error;
+  });
+}
 
 /** Checks only the form. Workers check at each request where the name leads. */
 function readUrl(text: string): string {

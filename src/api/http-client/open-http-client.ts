@@ -127,7 +127,7 @@ function bindAccess(http: Transport): Pick<HttpClient, 'keys' | 'webhooks'> {
       list: async (input = {}) => (await callNamed(http, 'listWebhooks', [input])) as WebhookView[],
       remove: async (id) => void (await callNamed(http, 'removeWebhook', [id])),
       retry: async (id) => (await callNamed(http, 'retryWebhook', [id])) as WebhookView,
-      test: async (id) => (await callNamed(http, 'testWebhook', [id])) as WebhookTest,
+      test: async (id, { signal } = {}) => (await callNamed(http, 'testWebhook', [id], signal)) as WebhookTest,
     },
   };
 }

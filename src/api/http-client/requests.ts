@@ -82,8 +82,9 @@ export async function callNamed(
   transport: Transport,
   name: OperationName,
   given: readonly unknown[],
+  signal?: AbortSignal,
 ): Promise<unknown> {
-  return readAnswer(operations[name], await transport.send(writeRequest(name, given)));
+  return readAnswer(operations[name], await transport.send({ ...writeRequest(name, given), signal }));
 }
 
 export async function callOperation<Name extends OperationName & keyof TurnfoldClient>(

@@ -50,7 +50,7 @@ export const accessHandlers: RouteHandlers = {
   testWebhook: async (call) => {
     const { service: webhooks } = open(call, 'webhooks');
     const webhook = await ownWebhook(call);
-    return { body: await call.readers.run(call.request, () => webhooks.test(webhook)) };
+    return { body: await call.readers.run(call.request, (signal) => webhooks.test(webhook, { signal })) };
   },
 };
 

@@ -59,7 +59,7 @@ export function describeWebhookStore(given: Given): void {
     const { store } = given.harness();
     const [first, second] = [`test.${randomUUID()}`, `test.${randomUUID()}`];
     const take = async (limit: number) => (await store.takeTests(limit)).filter(({ test: id }) => id === first);
-    await store.askTest(first, 'w.1');
+    await store.askTest(first, 'w.1', 60_000);
     expect(await store.readTest(first)).toBeUndefined();
     expect(await store.takeTests(0)).toEqual([]);
     expect(await take(100)).toEqual([{ test: first, webhook: 'w.1' }]);
@@ -69,6 +69,20 @@ export function describeWebhookStore(given: Given): void {
     expect(await store.readTest(second)).toBeUndefined();
     expect(await store.readTest(first)).toEqual({ status: 'failed', durationMs: 7, why: 'timeout' });
     expect(await store.readTest(first)).toBeUndefined();
+  });
+
+  test('a test of a webhook is not taken after the time for which its caller waits, or once the caller takes it back', async () => {
+    const { store } = given.harness();
+    const [late, left, asked] = [`test.${randomUUID()}`, `test.${randomUUID()}`, `test.${randomUUID()}`];
+    await store.askTest(late, 'w.1', 0);
+    await store.askTest(left, 'w.1', 60_000);
+    await store.dropTest(left);
+    await store.askTest(asked, 'w.1', 60_000);
+    const own = (await store.takeTests(100)).filter(({ test: id }) => [late, left, asked].includes(id));
+    expect(own).toEqual([{ test: asked, webhook: 'w.1' }]);
+    await store.dropTest(asked);
+    await store.endTest(asked, { status: 'delivered', durationMs: 7 });
+    expect(await store.readTest(asked), 'ended after its caller left').toBeUndefined();
   });
 
   test('events of a tenant are delivered in order to its webhook, until no event is left', async () => {
