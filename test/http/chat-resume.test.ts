@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { aiSdkApp } from '../../src/api/http/ai-sdk/ai-sdk-app.ts';
+import { openSession, textsOf } from '../chat/open-session.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { createFrontEndAgent, gates } from './front-end-agent.ts';
 
@@ -77,4 +78,19 @@ test('a page does not wait for a scheduled turn: its stream, and its message in 
   await enqueue(id, 'm1.1', 'one');
   await fixture.client.result(id, 'm1.1', { waitMs: 60_000 });
   expect(await readWhole(`/v1/chat/${id}/stream`)).toContain('"messageId":"m1.1"');
+});
+
+test('a page of a chat with a scheduled turn only is ready, and shows the answer to its own message', async () => {
+  const id = 'scheduled-page';
+  await enqueue(id, 'reminder', 'stand up', HOUR_MS);
+  const app = openApp();
+  const chat = openSession(id, {
+    fetch: async (target, init) => await app.request(target instanceof Request ? target.url : target.toString(), init),
+  });
+  await expect.poll(() => chat.view().queue).toMatchObject([{ text: 'stand up', isScheduled: true }]);
+  expect(chat.view()).toMatchObject({ status: 'ready', messages: [] });
+  await chat.actions.send({ text: 'hi' });
+  await expect.poll(() => textsOf(chat)).toEqual(['user: hi', 'assistant: heard hi after 0 messages']);
+  await expect.poll(() => chat.view().status).toBe('ready');
+  expect(chat.view().current).toBeUndefined();
 });

@@ -62,3 +62,18 @@ test('an earlier user message is edited or regenerated only by a key with the sc
   await user.chat.regenerate();
   expect(user.errors, 'the message is the last one again').toEqual([]);
 });
+
+test('a user may regenerate the last answer of a chat with a scheduled turn, which stays scheduled', async () => {
+  const page = await openWithKey('reminded', USER);
+  await page.chat.sendMessage({ text: 'one' });
+  const later = { agent: 'guide', turn: 'reminder', input: 'stand up', delayMs: 3_600_000 };
+  await http.client.enqueueTurn({ conversation: 'reminded', ...later });
+  for (const scopes of [USER, ['admin'] as const]) {
+    const { chat, errors } = await openWithKey('reminded', scopes, page.chat.messages);
+    await chat.regenerate();
+    expect(errors).toEqual([]);
+    expect(await http.client.result('reminded', 'reminder')).toMatchObject({ state: 'scheduled' });
+    page.chat.messages = chat.messages;
+  }
+  expect(shownIn(page)).toEqual(['', 'heard one after 0 messages']);
+});

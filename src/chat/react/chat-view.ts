@@ -53,9 +53,8 @@ function addFront<Message extends TransportMessage>(
     const front = unseen.find(({ state }) => state === 'sending' || state === 'accepted');
     return { messages: front === undefined ? shown : putQuestion(shown, front.message), front };
   }
-  const { messageId, text, state } = current;
-  if (state === 'scheduled' || text === undefined || shown.some(({ id }) => id === messageId))
-    return { messages: shown, front: undefined };
+  const { messageId, text } = current;
+  if (text === undefined || shown.some(({ id }) => id === messageId)) return { messages: shown, front: undefined };
   const sent = outbox.find(({ message }) => message.id === messageId)?.message;
   return { messages: putQuestion(shown, sent ?? writeQuestion<Message>(messageId, text)), front: undefined };
 }
@@ -70,7 +69,6 @@ function describeStatus<Message extends TransportMessage>(
   // Parts of an answer come before the news that its turn has begun.
   if (streaming !== undefined && (hasBegun || current?.state !== 'queued')) return 'answering';
   if (current === undefined) return hasFront ? 'queued' : 'ready';
-  if (current.state === 'scheduled') return 'ready';
   return current.state === 'queued' ? 'queued' : 'answering';
 }
 
@@ -81,7 +79,7 @@ function listQueued<Message extends TransportMessage>(
 ): QueuedMessage[] {
   const replaced = new Set(outbox.map(({ replaces }) => replaces));
   return turns
-    .filter((turn) => (turn !== current || turn.state === 'scheduled') && !replaced.has(turn.messageId))
+    .filter((turn) => turn !== current && !replaced.has(turn.messageId))
     .flatMap(({ messageId: id, text, files, state, position }) => {
       // A turn that a worker has begun is no longer in the queue. An old list may still have its text.
       if (text === undefined || shown.some((message) => message.id === id)) return [];
