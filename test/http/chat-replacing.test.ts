@@ -41,7 +41,7 @@ function openPage(chat: string, { whileWaiting = 'refuse', beforeCancel }: PageO
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    return { status: response.status, body: (await response.json()) as unknown };
+    return { status: response.status, body: await response.json() };
   };
   const send = async ({ id, replaces, text = id }: Sent) =>
     await post('messages', {
