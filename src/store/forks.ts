@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { OpenCall } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
@@ -7,9 +8,9 @@ import type { IdleTtl } from '../domain/policy.ts';
 import type { Version } from '../domain/version.ts';
 import { type CreatedAbout, createdArgs } from './about.ts';
 import { encodeOpenCall, type Forking, readForking } from './conversation-record.ts';
-import { SCHEMAS } from './keys.ts';
+import { type Keyspace, SCHEMAS } from './keys.ts';
 import { encodeLogEntry } from './log.ts';
-import { corruptRecord, MAX_SEQ } from './records.ts';
+import { corruptRecord, MAX_SEQ, RecordFields, readTime } from './records.ts';
 import { decodeReply, encodePairs, type OtherPayload, type ScriptDefinition } from './script.ts';
 import { encodeTexts, type KeptTexts, shownTexts, versionArgs } from './version-record.ts';
 
@@ -74,6 +75,16 @@ function decodePlan(text: string, key: string): ForkPlan {
 }
 
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
+
+/** Binds a read of the copy's lease. A fork renews the lease with each batch that it copies. */
+export function bindIsForkAbandoned(redis: Redis, keyspace: Keyspace) {
+  return async (conversation: ConversationRef): Promise<boolean> => {
+    const key = keyspace.key(conversation, 'c');
+    const reading = RecordFields.pick(redis, key, ['forking', 'forkUntil']);
+    const [fields, now] = await Promise.all([reading, readTime(redis)]);
+    return fields.has('forking') && (fields.count('forkUntil') ?? 0) <= now;
+  };
+}
 
 /** The caller's fork has already ended, or its conversation was erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };

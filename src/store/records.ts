@@ -38,6 +38,12 @@ export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
   return await callStore(call, callRedisOnce);
 }
 
+/** Reads the clock of Redis in ms, because the clocks of processes differ. */
+export async function readTime(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await callStore(() => redis.time());
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
 function findCorruption(cause: unknown): TurnfoldError | undefined {
   if (!(cause instanceof Error)) return undefined;
   const [, key, field = ''] = NAMED.exec(cause.message) ?? [];

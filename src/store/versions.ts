@@ -4,7 +4,7 @@ import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { checkNumber, type Summary, summarySchema, type Version } from '../domain/version.ts';
 import { encodeBackoff, type Forking, readForking } from './conversation-record.ts';
-import { beginForkScript, copyToForkScript, endForkScript } from './forks.ts';
+import { beginForkScript, bindIsForkAbandoned, copyToForkScript, endForkScript } from './forks.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, pairsOf, readRecordJson } from './records.ts';
 import { decodeReply, OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
@@ -20,6 +20,7 @@ export function openVersionStore(redis: Redis, keyspace: Keyspace) {
     beginFork: bind(beginForkScript),
     copyToFork: bind(copyToForkScript),
     endFork: bind(endForkScript),
+    isForkAbandoned: bindIsForkAbandoned(redis, keyspace),
   };
 }
 

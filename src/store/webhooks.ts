@@ -12,7 +12,7 @@ import {
 } from '../domain/webhook.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
-import { callStore, pairsOf, RecordFields, readRecordJson } from './records.ts';
+import { callStore, pairsOf, RecordFields, readRecordJson, readTime } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
@@ -116,11 +116,6 @@ function openWebhookTests(redis: Redis, keyspace: Keyspace) {
       await callStore(() => redis.hdel(keyspace.webhookTests(), test));
     },
   };
-}
-
-async function readTime(redis: Redis): Promise<number> {
-  const [seconds, microseconds] = await callStore(() => redis.time());
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
 /** An older program writes no time, so its test counts as new. */

@@ -30,7 +30,7 @@ export const forkMethods = {
     const { operation: given, ...at } = parseInput(forkSchema, input);
     const operation = nameClientCall(ports, given, ['fork', source, at]);
     const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
-    if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
+    if (isForking) throw beingCopied(source, { isAbandoned: await ports.versions.isForkAbandoned(source) }, 'from');
     await ports.versions.startIdleTtl(source);
     const wanted = await planFork(ports, source, at);
     // Owner and title are copied, so that the readers of the source may read the copy.

@@ -257,6 +257,7 @@ describe('fork', () => {
       field: 'conversation',
       message: expect.stringContaining('Call fork again'),
     });
+    await expect(fixture.client.fork('cut', 'half')).rejects.toMatchObject({ code: 'fork_abandoned', field: 'from' });
     const done = { tenant: '_', conversation: 'cut', head: 2_099 };
     expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
     expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
