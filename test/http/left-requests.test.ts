@@ -50,7 +50,7 @@ test.for([{}, { leaves: true, isErased: true }])('an attempt with %o leaves no t
   expect(await repeat(left)).not.toBe(key);
 });
 
-test('of two equal requests that failed, the last one is repeated first', async () => {
+test('the last one of two equal requests that failed is repeated first', async () => {
   const left = new LeftRequests();
   const keys = [await attempt(left, { fails: true }), await attempt(left, { fails: true })];
   expect([await repeat(left), await repeat(left)]).toEqual(keys.toReversed());

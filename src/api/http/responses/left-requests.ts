@@ -39,8 +39,8 @@ export interface Attempt {
 }
 
 /**
- * Requests without a key. A client that repeats such a request gets the turn of its first attempt, also if the server
- * answered that attempt with an error, or had not stored its turn yet. So the turn has its id before it is stored.
+ * Requests without a key. A client that repeats such a request gets the turn of its first attempt. The turn has its id
+ * before it is stored, so an attempt that failed before or after that makes no difference.
  *
  * An attempt goes on with an equal one that failed, or whose client left. It never shares the turn of a client that
  * still waits.
