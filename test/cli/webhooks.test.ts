@@ -84,5 +84,5 @@ test.each([
 test('a tenant has at most 16 webhooks', async () => {
   const add = () => own.client.webhooks.add({ tenant: 'many', url: 'https://example.com/' });
   for (let count = 0; count < 16; count += 1) await add();
-  await expect(add()).rejects.toMatchObject({ code: 'invalid_input', field: 'tenant' });
+  await expect(add()).rejects.toMatchObject({ code: 'invalid_input', field: undefined });
 });

@@ -165,7 +165,7 @@ describe('delivery of webhooks', () => {
       ['two', 500, { status: 'failed', why: 'status 500' }],
     ] as const) {
       status = answered;
-      await store.askTest(id, webhook.id);
+      await store.askTest(id, webhook.id, 60_000);
       expect(await store.readTest(id), 'before a worker has sent it').toBeUndefined();
       const deliverers = [openDeliverer(), openDeliverer()];
       for (const { deliver } of deliverers) await deliver();
@@ -178,7 +178,7 @@ describe('delivery of webhooks', () => {
 
   test('a test of a webhook that was removed meanwhile ends as failed', async () => {
     const { store, openDeliverer, webhook, received } = await openTenant();
-    await store.askTest('late', webhook.id);
+    await store.askTest('late', webhook.id, 60_000);
     await store.removeWebhook(webhook.id);
     await openDeliverer().deliver();
     expect(await store.readTest('late')).toEqual({ status: 'failed', durationMs: 0, why: 'removed' });

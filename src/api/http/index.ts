@@ -24,6 +24,7 @@ export { createHttpApp } from './app.ts';
 export type {
   AnswerError,
   AnsweredRequest,
+  HeldContext,
   HttpApp,
   HttpAppOptions,
   HttpLimits,

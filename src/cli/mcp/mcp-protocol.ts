@@ -73,7 +73,7 @@ export function createMcpProtocol({ client, agents, programVersion }: ProtocolOp
   };
 }
 
-/** The protocol has no batches. The calls of a batch would all run at once, in the place of one reader. */
+/** The protocol has no batches. All calls of a batch would run at once, and count as one reader. */
 function refuseBatch(): Response {
   const message = 'the body is a batch, which this protocol does not have. Send each message in a request of its own';
   return Response.json({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message }, id: null }, { status: 400 });
