@@ -11,7 +11,7 @@ export interface ChatHandle<Message> {
   sendMessage(message: never): Promise<void>;
 }
 
-export interface ChatOptions {
+export interface PageChatOptions {
   /**
    * Runs a call in the page, which answers it with `answer`. Each page calls it once for each call, and only while the turn
    * waits for the result. So it is called again in a page that is loaded before the call has an answer. An error that it
@@ -28,7 +28,7 @@ export interface DurableChatOptions<Message extends TransportMessage>
   /** `useChat` of `@ai-sdk/react`, of AI SDK 5, 6 or 7. `sdkVersion` names the version (7). */
   readonly useChat: (options: never) => ChatHandle<Message>;
   /** Further options of `useChat`, e.g. `onData`. */
-  readonly chatOptions?: ChatOptions;
+  readonly chatOptions?: PageChatOptions;
   /** Number of messages that a page of the history has (100). */
   readonly pageSize?: number;
 }

@@ -9,11 +9,11 @@ import type { PageCall } from './next-step.ts';
 
 export type {
   ChatHandle,
-  ChatOptions,
   DurableChat,
   DurableChatOptions,
   DurableChatStatus,
   NewMessage,
+  PageChatOptions,
   QueuedMessage,
   QueuedState,
   WaitingChatTurn,
@@ -36,7 +36,8 @@ export function useDurableChat<Message extends TransportMessage>(
   const { session, actions } = opened.current.get(id) ?? openChat<Message>(options, latest);
   opened.current.set(id, { session, actions });
   const { transport } = session.reader;
-  const { onToolCall: _, ...given } = chatOptions ?? {};
+  // The session itself calls it, because a stream that is read again has its calls again.
+  const given = { ...chatOptions, onToolCall: undefined };
   const chat = useChat({ ...given, id, messages: [], transport, resume: false } as never);
 
   useEffect(() => {
