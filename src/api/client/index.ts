@@ -111,7 +111,7 @@ export type {
   LogPart,
   MessageMethods,
 } from '../contract/messages.ts';
-export type { ContextPoint, ConversationName } from '../contract/names.ts';
+export type { CancelOptions, ContextPoint, ConversationName } from '../contract/names.ts';
 export type {
   ApprovalInput,
   DecisionView,

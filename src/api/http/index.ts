@@ -13,6 +13,7 @@ export type {
   SummaryRequest,
 } from '../../domain/summarizer.ts';
 export type { WebhookEndEvent, WebhookEvent } from '../../domain/webhook.ts';
+export type { CancelOptions } from '../contract/names.ts';
 export type { RouteError } from '../contract/operation.ts';
 export type { AccessOptions } from './access.ts';
 export { type AgUiOptions, agUiApp } from './ag-ui/ag-ui-app.ts';
@@ -45,4 +46,4 @@ export type { Readers } from './readers.ts';
 export type { BodyLimits } from './request-body.ts';
 export { responsesApp } from './responses/responses-app.ts';
 export { createNodeListener, type NodeListener } from './serve-http.ts';
-export type { ContextFor } from './turn-contexts.ts';
+export type { ContextFor, FindContext } from './turn-contexts.ts';
