@@ -77,6 +77,14 @@ let fixture: Fixture;
 let server: Awaited<ReturnType<typeof serveApp>>;
 let browser: { createElement(name: string): { readonly textContent: string | null } };
 let count = 0;
+/** Requests of the pages, until their answers are read to the end. */
+const requests: Promise<unknown>[] = [];
+const { fetch: send } = globalThis;
+globalThis.fetch = async (...given) => {
+  const answer = send(...given);
+  requests.push(answer.then(async (response) => await response.clone().text()).catch(() => undefined));
+  return await answer;
+};
 
 interface OpenedPage {
   readonly threadId: string;
@@ -100,6 +108,9 @@ describe.skipIf(!isInstalled)('the runtime of assistant-ui (npm ci in examples/p
   });
   afterAll(async () => {
     for (const gate of gates.values()) gate.resolve();
+    // The client of AG-UI leaves a rejection unhandled if the server closes the connection of its request.
+    await Promise.all(requests);
+    globalThis.fetch = send;
     await server?.close();
     await fixture?.close();
   });
