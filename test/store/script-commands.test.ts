@@ -35,8 +35,8 @@ async function count<Input extends readonly unknown[]>(
   return commands;
 }
 
-/** The first turn of a conversation runs 18 commands, and 20 if it checks the index, as one turn in sixteen does. */
-const MOST = { accept: 20, claim: 14, settleAndClaim: 24, settle: 22, settleWithIdleTtl: 25 };
+/** The first turn of a conversation runs 16 commands, and 18 if it checks the index, as one turn in sixteen does. */
+const MOST = { accept: 18, claim: 14, settleAndClaim: 24, settle: 22, settleWithIdleTtl: 25 };
 
 test('the scripts of a turn without tools run no more Redis commands than the listed limits', async () => {
   const conversation = newConversation();

@@ -47,31 +47,31 @@ if is_due and others >= tonumber(maxQueuedTurns) then return { 'full', queued } 
 if not known_agent then create_conversation(is_gone, schema, agent) end
 touch_conversation(owner or ownedBy)
 
--- The input is no field of the turn's hash. A value over 64 bytes would end the compact encoding of that hash (712
--- bytes a turn, not 310).
-redis.call('HSET', txt, 'i:' .. turn, input)
-redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
-  'state', is_due and 'queued' or 'scheduled')
-for field, value in pairs({ caps = caps, metadata = metadata, trace = traceParent }) do
-  if value ~= '' then redis.call('HSET', key, field, value) end
-end
-if context ~= '' then
-  redis.call('HSET', key, 'hasContext', 1)
-  redis.call('HSET', txt, 'c:' .. turn, context)
-end
 if original ~= '' then
   -- A worker of an earlier release left the text where it was.
   own = redis.call('HGET', turnPrefix .. original, 'own') or redis.call('HGET', txt, 'o:' .. original) or ''
-  redis.call('HSET', key, 'redriveOf', original)
   redis.call('HSET', turnPrefix .. original, 'redrivenAs', turn)
 end
-if own ~= '' then
-  redis.call('HSET', key, 'hasOwn', 1)
-  redis.call('HSET', txt, 'o:' .. turn, own)
+-- Texts are no fields of the turn's hash. A value over 64 bytes would end the compact encoding of that hash (712 bytes a
+-- turn, not 310).
+redis.call('HSET', txt, 'i:' .. turn, input)
+if context ~= '' then redis.call('HSET', txt, 'c:' .. turn, context) end
+if own ~= '' then redis.call('HSET', txt, 'o:' .. turn, own) end
+
+local due_at = not is_due and string.format('%.0f', now + tonumber(delayMs)) or ''
+local fields = { 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now), 'state',
+  is_due and 'queued' or 'scheduled' }
+for name, value in pairs({ caps = caps, metadata = metadata, trace = traceParent, redriveOf = original, dueAt = due_at,
+  hasContext = context == '' and '' or 1, hasOwn = own == '' and '' or 1 }) do
+  if value ~= '' then
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
 end
+redis.call('HSET', key, unpack(fields))
 index_key('t:' .. turn)
-if is_due then return { 'accepted', 'queued', add_turn(turn, wake) } end
-local dueAt = now + tonumber(delayMs)
-redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
-schedule(scheduled_member(turn), dueAt)
+local adds_wake = is_due and add_turn(turn, wake) or 0
+if record.staged then put(record) end
+if is_due then return { 'accepted', 'queued', adds_wake } end
+schedule(scheduled_member(turn), due_at)
 return { 'accepted', 'scheduled', 0 }

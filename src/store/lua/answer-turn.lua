@@ -11,7 +11,7 @@
 -- @include wake
 -- @include waits
 -- @include answers
--- @include shard-lists
+-- @include turn-lists
 local key = turnPrefix .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local state, kind, is_over, calls, hash_lines, decided = unpack(redis.call('HMGET', key, 'state', 'waitFor',

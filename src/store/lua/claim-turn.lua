@@ -63,7 +63,7 @@ end
 check_input(head_turn)
 local end_listing
 if state == 'waiting' then
-  -- @include shard-lists
+  -- @include turn-lists
   check_keys('ZCARD', waiting)
   end_listing = forget_waiting
 end

@@ -10,7 +10,7 @@
 -- @include conversation
 -- @include events
 -- @include waits
--- @include shard-lists
+-- @include turn-lists
 -- @include stream
 local key, max_ms, is_held = turnPrefix .. turn, tonumber(maxMs), isHeld == '1'
 read_conversation()

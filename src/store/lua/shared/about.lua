@@ -1,6 +1,6 @@
 -- Owner, title and metadata of a conversation. Metadata is in `txt`, because a long value would end the compact
 -- encoding of the record.
--- @include recent
+-- @include conversation-lists
 local METADATA = 'metadata'
 
 local function about_reply()

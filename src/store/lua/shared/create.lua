@@ -1,29 +1,32 @@
 -- Creates a conversation. The calling script has the arguments `ownedBy` and `title`, '' for none.
 -- @include ready
--- @include recent
+-- @include conversation-lists
 -- @include validate
 
 -- Returns the reply to a request with another agent or owner, or to any write during a fork. Otherwise returns nil, and
 -- agent and owner if the conversation exists. One agent answers in a conversation, because a compaction pass has one
 -- policy.
 local function find_refusal(is_gone, agent)
-  local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil', 'ownedBy')
+  if is_gone then return nil end
+  if not record.is_whole then read_fields(record, { 'agent', 'forking', 'forkUntil', 'ownedBy', 'schema' }) end
+  local known = record.values
   -- An unfinished fork has no agent yet.
-  if known[2] then
+  if known.forking then
     -- @include fork
-    return forking_reply(known[3])
+    return forking_reply(known.forkUntil)
   end
-  if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
-  if known[1] and ownedBy ~= '' and known[4] ~= ownedBy then return { 'other_owner' } end
-  return nil, known[1], known[4]
+  if known.agent and known.agent ~= agent then return { 'other_agent', known.agent } end
+  if known.agent and ownedBy ~= '' and known.ownedBy ~= ownedBy then return { 'other_owner' } end
+  return nil, known.agent, known.ownedBy
 end
 
 -- Creates a conversation. After an erase or an abandoned fork, removes the keys that are left, and the key `gone`. An
 -- erase in progress then stops, because every batch checks `gone`. At 20,000 turns this blocks Redis for 0.5 s. Batches
--- are impossible, because the turns of the new conversation have the same key names.
+-- are impossible, because the turns of the new conversation have the same key names. The caller's next `put` to the
+-- record writes its first fields.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
-    -- @include shard-lists
+    -- @include turn-lists
     -- @include idle-ttl
     check_keys('ZCARD', failed, 'ZCARD', idle)
     -- @include index-names
@@ -44,11 +47,10 @@ local function create_conversation(is_gone, schema, agent)
     forget_idle_ttl()
   end
   if not value_of(record, 'schema') then
-    -- @include shard-lists
     list_conversation()
-    put(record, 'schema', schema, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
-    if is_gone then put(record, 'recreated', 1) end
-    if ownedBy ~= '' then put(record, 'ownedBy', ownedBy) end
-    if title ~= '' then put(record, 'title', title) end
+    stage(record, 'schema', schema, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
+    if is_gone then stage(record, 'recreated', 1) end
+    if ownedBy ~= '' then stage(record, 'ownedBy', ownedBy) end
+    if title ~= '' then stage(record, 'title', title) end
   end
 end

@@ -1,12 +1,11 @@
 -- Removes the keys of a conversation in batches. The key `gone` must exist.
 -- @include idle-ttl
--- @include shard-lists
+-- @include turn-lists
 -- @include open-passes
 -- @include index-names
 -- @include packing
--- @include recent
+-- @include conversation-lists
 local ERASE_GRACE_MS = 5000
-local shard_prefix = string.match(ready, '^(.*)ready$')
 local framed_name = '|' .. tenant .. '|' .. id .. '|'
 
 -- Takes up to `size` names out of the index. Returns nil if the index cannot be read, or has only names of unknown

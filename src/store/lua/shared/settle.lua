@@ -33,7 +33,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   end
   drop(hash, 'firstOwner', 'streamed')
   if value_of(hash, 'suspended') then
-    -- @include shard-lists
+    -- @include turn-lists
     -- @include waits
     forget_waits(hash)
     forget_waiting(turn)
@@ -42,7 +42,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   put(hash, 'state', state, 'settledAt', at, field, value)
   redis.call('PEXPIRE', hash.key, retentionMs)
   if state == 'failed' then
-    -- @include shard-lists
+    -- @include turn-lists
     list_failed(turn, at, retentionMs)
   end
   emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(usage)) })

@@ -1,19 +1,8 @@
--- Three sorted sets of a shard, from which clients list work. Two are ordered by their members, because all their
--- scores are 0.
+-- Two sorted sets of a shard, from which clients list turns.
 -- @include ready
 
--- All conversations, as tenant|id.
-local conversations = string.gsub(ready, 'ready$', 'conversations')
-
-local function list_conversation()
-  redis.call('ZADD', conversations, 0, tenant .. '|' .. id)
-end
-
-local function forget_conversation()
-  redis.call('ZREM', conversations, tenant .. '|' .. id)
-end
-
--- Turns that wait for results or approvals from outside, as tenant|kind|id|turn.
+-- Turns that wait for results or approvals from outside, as tenant|kind|id|turn. All their scores are 0, so their
+-- members order this set.
 local waiting = string.gsub(ready, 'ready$', 'waiting')
 local ANSWERED = { tools = true, approval = true }
 
