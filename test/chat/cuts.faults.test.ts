@@ -8,6 +8,8 @@ import { CUT_SDKS } from './cuts/cut-user.ts';
 
 /** `CUT_SHARE=1 npx vitest run --project faults test/chat/cuts` tries every point. */
 const SHARE = Number(process.env['CUT_SHARE'] ?? 0.05);
+/** ms for the points of one case. A case has up to 300 points. */
+const CASE_MS = 300_000 + 1_500_000 * SHARE;
 const ONLY = process.env['CUT_CASE'];
 /** `CUT_SDK=7` tries one version. */
 const SDK = process.env['CUT_SDK'];
@@ -31,8 +33,12 @@ const cases = CUT_CASES.filter(({ name }) => ONLY === undefined || name === ONLY
 describe.for(CUT_SDKS.filter((sdk) => SDK === undefined || SDK === String(sdk)))(
   'turnfold/chat with AI SDK %s',
   (sdk) => {
-    test.for(cases)('cuts, reloads and second tabs at any point of $name change nothing in the page', async (one) => {
-      expect(await runs.findDifferences(sdk, one)).toEqual([]);
-    });
+    test.for(cases)(
+      'cuts, reloads and second tabs at any point of $name change nothing in the page',
+      { timeout: CASE_MS },
+      async (one) => {
+        expect(await runs.findDifferences(sdk, one)).toEqual([]);
+      },
+    );
   },
 );

@@ -39,7 +39,8 @@ export class CutUser {
   constructor(options: UserOptions) {
     this.#options = options;
     this.gate = `gate-${options.id}`;
-    gates.set(this.gate, Promise.withResolvers<void>());
+    // A second tab of the same chat waits for the gate of the first.
+    if (!gates.has(this.gate)) gates.set(this.gate, Promise.withResolvers<void>());
     this.#page = this.#openPage([]);
   }
 
