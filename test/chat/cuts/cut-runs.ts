@@ -7,7 +7,7 @@ const FAULTS = ['cut', 'reload', 'tab'] as const;
 type Fault = (typeof FAULTS)[number];
 
 /** Chats at the same time. */
-const LANES = 16;
+const LANES = 40;
 const SHOWN_DIFFERENCES = 3;
 
 interface Run {
