@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFrontEndAgent, gates } from '../http/front-end-agent.ts';
 import { missing, openPage, say, takePicture } from './open-page.ts';
@@ -13,6 +14,12 @@ function holdGate(name: string): PromiseWithResolvers<void> {
     gates.delete(name);
   });
   return gate;
+}
+
+/** True if a part of an element is visible. */
+async function isInView(page: Page, element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  return box !== null && box.y + box.height > 0 && box.y < (page.viewportSize()?.height ?? 0);
 }
 
 describe.skipIf(missing.length > 0)('states', () => {
@@ -92,6 +99,36 @@ describe.skipIf(missing.length > 0)('states', () => {
     await page.reload();
     await page.locator('.mark', { hasText: 'stopped' }).waitFor();
     expect(await page.locator('.assistant .text').allTextContents()).toEqual(['One ']);
+  });
+
+  test(`a long chat shows its end, and earlier messages on demand without moving what a person reads ${note}`, async () => {
+    const { client, page, url } = await openPage(createFrontEndAgent());
+    const messages = Array.from({ length: 130 }, (_, nth) => [
+      { role: 'user' as const, content: `question ${nth}` },
+      { role: 'assistant' as const, content: `answer ${nth}: ${'and so on, '.repeat(nth % 40)}` },
+    ]).flat();
+    await client.append({ conversation: 'long', agent: 'guide', messages });
+    const answered = Promise.withResolvers<void>();
+    await page.route('**/v1/**', async (route) => {
+      await answered.promise;
+      await route.continue();
+    });
+    await page.goto(`${url}/#long`);
+    await page.getByRole('status', { name: 'Loading the conversation' }).waitFor();
+    await takePicture(page, 'loading');
+    answered.resolve();
+    const last = page.locator('.assistant .text', { hasText: 'answer 129' });
+    await last.waitFor();
+    await expect.poll(() => isInView(page, last)).toBe(true);
+    await takePicture(page, 'long');
+    const shown = await page.locator('.messages > li').count();
+    const first = page.locator('.messages .text').first();
+    await first.scrollIntoViewIfNeeded();
+    const text = await first.textContent();
+    await page.getByRole('button', { name: 'Load earlier messages' }).click();
+    await expect.poll(() => page.locator('.messages > li').count()).toBeGreaterThan(shown);
+    expect(await isInView(page, page.getByText(text ?? '', { exact: true }))).toBe(true);
+    await takePicture(page, 'long-earlier');
   });
 
   test(`a composer that grows hides no text of the last answer ${note}`, async () => {
