@@ -1,5 +1,6 @@
 import type { ConversationAbout } from '../domain/conversation-about.ts';
 import { conversationMetadataSchema } from '../domain/conversation-about.ts';
+import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { readJsonText } from '../domain/json-text.ts';
 import type { TurnMetadata } from '../domain/turn.ts';
@@ -40,9 +41,11 @@ export const readAboutScript: ScriptDefinition<[conversation: ConversationRef], 
   decode: (reply) => decodeReply(reply as AboutReply),
 };
 
+type UpdateResult = { readonly status: 'updated'; readonly about: StoredAbout } | { readonly status: 'not_found' };
+
 export const updateConversationScript: ScriptDefinition<
   [conversation: ConversationRef, change: AboutChange],
-  StoredAbout | undefined
+  Acknowledged<UpdateResult>
 > = {
   file: 'update-conversation',
   args: ([, { owner, title, metadata }]) => ({
@@ -50,7 +53,10 @@ export const updateConversationScript: ScriptDefinition<
     newTitle: encodeChange(title),
     newMetadata: encodeChange(metadata && JSON.stringify(metadata)),
   }),
-  decode: (reply) => decodeReply(reply as AboutReply),
+  decode: (reply) => {
+    const about = decodeReply(reply as AboutReply);
+    return about === undefined ? { status: 'not_found' } : { status: 'updated', about };
+  },
 };
 
 function encodeChange(value: string | null | undefined): string {

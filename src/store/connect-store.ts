@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { updateConversationScript } from './about.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
 import { openDatabaseWatch } from './database-watch.ts';
@@ -113,6 +114,7 @@ function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keys
     ...store,
     accept: guard(acceptTurnScript, 'accepted', 'known'),
     append: guard(appendScript, 'appended', 'known'),
+    updateConversation: guard(updateConversationScript, 'updated'),
     answerTurn: guard(answerTurnScript, 'answered', 'still_waiting'),
     cancel: guard(cancelTurnScript, 'canceled', 'settled'),
     replaceVersion: guard(replaceVersionScript, 'replaced', 'known'),

@@ -61,12 +61,13 @@ export const conversationMethods = {
     });
     return { ...about, ...state, openCalls: known };
   },
-  /** @throws invalid_input, not_found */
+  /** @throws invalid_input, not_found, accepted_unsure */
   updateConversation: async (ports, name, change) => {
     const conversation = readConversationName(name);
-    const about = await ports.contexts.updateConversation(conversation, parseInput(conversationChangeSchema, change));
-    if (about === undefined) throw noConversation(conversation);
-    return { ...nameConversation(conversation), ...about };
+    const updated = await ports.contexts.updateConversation(conversation, parseInput(conversationChangeSchema, change));
+    if (updated.status === 'not_found') throw noConversation(conversation);
+    checkDurability(updated, { field: 'conversation', id: conversation.id });
+    return { ...nameConversation(conversation), ...updated.about };
   },
   /** @throws invalid_input, accepted_unsure */
   erase: async (ports, name) => {

@@ -60,11 +60,20 @@ export function createMcpProtocol({ client, agents, programVersion }: ProtocolOp
       const { closing } = facts.readers;
       const leave = facts.readers.enter();
       const authInfo = { token: '', clientId: '', scopes: [...facts.caller.scopes], extra: { facts } };
+      const work = new AbortController();
+      const end = (): void => work.abort(closing.reason);
+      closing.addEventListener('abort', end, { once: true });
       try {
-        const signal = AbortSignal.any([request.signal, closing]);
+        const signal = AbortSignal.any([request.signal, work.signal]);
         const answered = await handler.fetch(new Request(url, { method, headers, signal }), { authInfo, parsedBody });
         closing.throwIfAborted();
-        return watchEnd(answered, leave);
+        closing.removeEventListener('abort', end);
+        const { id } = messageSchema.parse(parsedBody);
+        const leaveAndEnd = (): void => {
+          leave();
+          end();
+        };
+        return watchEnd(answered, { closing, refusal: refusalOf(id), leave: leaveAndEnd });
       } catch (error) {
         leave();
         throw error;
@@ -82,20 +91,42 @@ function refuseBatch(): Response {
 /** Code of JSON-RPC 2.0. */
 const INVALID_REQUEST = -32_600;
 
-/** Calls `leave` when the body of an answer ends, or its reader leaves. */
-function watchEnd(response: Response, leave: () => void): Response {
+/** Code of an error that an MCP server defines itself. */
+const SERVER_ERROR = -32_000;
+
+/** Without an answer to its request, a client of the older protocol waits until its own limit. */
+function refusalOf(id: unknown): Uint8Array {
+  const message = 'the key of this request ended, or the server stops. A turn that has begun goes on';
+  const refused = JSON.stringify({ jsonrpc: '2.0', error: { code: SERVER_ERROR, message }, id });
+  return new TextEncoder().encode(`event: message\ndata: ${refused}\n\n`);
+}
+
+interface StreamEnd {
+  /** Ends the stream with `refusal` when it is aborted. */
+  readonly closing: AbortSignal;
+  readonly refusal: Uint8Array;
+  /** Called when the body ends, or its reader leaves. */
+  readonly leave: () => void;
+}
+
+function watchEnd(response: Response, { closing, refusal, leave }: StreamEnd): Response {
   const { body, status, headers } = response;
   if (body === null) {
     leave();
     return new Response(null, { status, headers });
   }
   const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const closed = new Promise<'closed'>((resolve) => {
+    if (isStream) closing.addEventListener('abort', () => resolve('closed'), { once: true });
+  });
   const watched = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       try {
-        const { done, value } = await reader.read();
-        if (value !== undefined) controller.enqueue(value);
-        if (!done) return;
+        const read = await Promise.race([reader.read(), closed]);
+        if (read === 'closed') controller.enqueue(refusal);
+        else if (read.value !== undefined) controller.enqueue(read.value);
+        if (read !== 'closed' && !read.done) return;
         controller.close();
       } catch (error) {
         controller.error(error);
