@@ -73,7 +73,7 @@ export function explainInfeasible(
   const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
   const [system, pins] = [tokensOf('system', 'last_system', 'prefix'), tokensOf('pin')];
   const [live, retained] = [
-    tokensOf('open_round', 'unread', 'last_user', 'input', 'read_user'),
+    tokensOf('open_round', 'unread', 'last_user', 'input', 'request'),
     tokensOf('retention', 'first_user'),
   ];
   const placeholder = weighPlaceholder(layout.items);

@@ -4,7 +4,7 @@ import type { BudgetDivision } from '../domain/pass-plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import { type Budget, mostItemTokens, type PlanRequest, TOKEN_BYTES } from './budget.ts';
 import { type Available, divideBudget } from './division.ts';
-import { isFixed, type Layout } from './layout.ts';
+import { isFixed, type Layout, requestWithin } from './layout.ts';
 import { findSequences, type Run } from './sequences.ts';
 import {
   type CappedSequence,
@@ -72,8 +72,6 @@ function scopesOf({ scope }: Policy): readonly Policy['scope'][] {
 
 /** Share of the room for unread results. Larger results are clipped. */
 const UNREAD_SHARE = 0.6;
-/** Share of the room for the last user message, in a hard pass while no turn runs. */
-const READ_USER_SHARE = 0.25;
 
 /** Measures the room for messages. A byte limit, converted into tokens of text, may lower the room. */
 function measureRoom(
@@ -97,15 +95,15 @@ interface FixedQuestion {
 
 /** Measures what fixed messages need. Messages that a later step may clip count only up to their share of the room. */
 function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isHard }: FixedQuestion): number {
-  let [whole, unread, readUser] = [0, 0, 0];
+  let [whole, unread, request] = [0, 0, 0];
   groupWeights.forEach((weight, group) => {
     const protection = protections[group];
     if (!isFixed(protection)) return;
     if (protection === 'unread' || (protection === 'last_system' && isHard)) unread += weight[unit];
-    else if (protection === 'read_user' && isHard) readUser += weight[unit];
+    else if (protection === 'request' && isHard) request += weight[unit];
     else whole += weight[unit];
   });
-  whole += Math.min(readUser, Math.floor(roomOf(budget, whole) * READ_USER_SHARE));
+  whole += requestWithin(request, roomOf(budget, whole));
   return whole + Math.min(unread, Math.floor(roomOf(budget, whole) * UNREAD_SHARE));
 }
 

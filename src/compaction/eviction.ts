@@ -109,7 +109,7 @@ export function evictionCandidates({ groups, protections, items, droppable: want
 function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
   const floor = [...groups.keys()].filter((group) => {
     const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
-    return isFloor(protections[group]) && protections[group] !== 'read_user' && isFresh !== true;
+    return isFloor(protections[group]) && protections[group] !== 'request' && isFresh !== true;
   });
   const isFirst = (group: number): boolean => group === firstUserGroup;
   return [...floor.filter((group) => !isFirst(group)), ...floor.filter(isFirst)];

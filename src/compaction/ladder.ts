@@ -11,6 +11,7 @@ import { RemovedGroups, showWhole } from './give-back.ts';
 import { orderByWorth } from './group-worth.ts';
 import {
   findFloor,
+  INPUT_SHARE,
   isFlexible,
   isFloorChanged,
   isInputCut,
@@ -19,6 +20,7 @@ import {
   layOutAgain,
   layOutInSlices,
   type Protection,
+  requestAboveShare,
 } from './layout.ts';
 import { maskOldPictures, maskOldResults } from './mask-old.ts';
 import { findLandmarks } from './prefix.ts';
@@ -35,14 +37,14 @@ export interface StepTaken extends Weight {
 /** Minimum tokens of a message after the first clip, and after the last clip. */
 const WIDE_TOKENS = 64;
 const NARROW_TOKENS = 24;
-/** The inputs of the running turn keep this share of the budget while anything else can be shortened. */
-const INPUT_SHARE = 0.6;
 /** Shares of the budget. From `GOOD_FILL` on, a context is full enough. A strategy leaves at least `MIN_FILL`. */
 const GOOD_FILL = 0.95;
 const MIN_FILL = 0.7;
 
 const isFree = (protection: Protection | undefined): boolean => protection === undefined;
-const isInput = (protection: Protection | undefined): boolean => protection === 'input';
+const isRequest = (protection: Protection | undefined): boolean => protection === 'request';
+const isInput = (protection: Protection | undefined): boolean => protection === 'input' || isRequest(protection);
+const isOther = (protection: Protection | undefined): boolean => isFlexible(protection) && !isRequest(protection);
 
 /**
  * Makes a context smaller, from the cheapest loss to the most expensive:
@@ -136,19 +138,29 @@ export class Ladder {
   }
 
   *#cutFloor(): Interruptible<void> {
-    if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFlexible);
+    if (this.isOver) yield* this.#clipRequest();
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, isOther);
     if (this.isOver) yield* this.#relax();
     if (this.isOver) yield* this.#relax();
     const share = INPUT_SHARE * (mostItemTokens(this.#request) ?? 0);
     if (this.isOver) yield* this.#clip(Math.floor(share / Math.max(1, this.#landmarks.inputs.size)), isInput);
-    if (this.isOver) yield* this.#clip(NARROW_TOKENS, isFlexible);
+    if (this.isOver) yield* this.#clip(NARROW_TOKENS, isOther);
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, isInput);
+  }
+
+  /** Shortens a request to its share of the room. A request within its share stays whole as long as an input does. */
+  *#clipRequest(): Interruptible<void> {
+    const aboveShare = requestAboveShare(yield* this.layOut(), mostItemTokens(this.#request) ?? 0);
+    const tokens = Math.min(this.excess.tokens, aboveShare);
+    if (tokens > 0) yield* this.#clip(NARROW_TOKENS, isRequest, { tokens, bytes: 0 });
   }
 
   *#refill(): Interruptible<void> {
     if (this.isOver) return;
     // No older message returns before the inputs of the running turn are whole.
-    yield* this.#lengthen(({ from }) => this.#landmarks.inputs.has(from));
+    const { inputs, requestFrom = Infinity } = this.#landmarks;
+    const isAsked = ({ from, message }: ContextItem): boolean => from >= requestFrom && message.role === 'user';
+    yield* this.#lengthen((item) => inputs.has(item.from) || isAsked(item));
     if (isInputCut(this.#request.context, this.#items)) return;
     this.#replaceLast(yield* this.#removed.putBack(this.#items, this.#request));
     yield;
@@ -231,13 +243,17 @@ export class Ladder {
     return this.weight.tokens - MIN_FILL * most;
   }
 
-  *#clip(minTokens: number, mayClip: (protection: Protection | undefined) => boolean): Interruptible<void> {
+  *#clip(
+    minTokens: number,
+    mayClip: (protection: Protection | undefined) => boolean,
+    excess = this.excess,
+  ): Interruptible<void> {
     const { groupOf, protections } = yield* this.layOut();
     const candidates = this.#items.filter(
       (item, position) => isShortenable(item) && mayClip(protections[groupOf[position] as number]),
     );
     if (candidates.length === 0) return;
-    const shortened = yield* this.#shorten({ items: this.#items, candidates, excess: this.excess, minTokens });
+    const shortened = yield* this.#shorten({ items: this.#items, candidates, excess, minTokens });
     if (shortened.size === 0) return;
     for (const [item, made] of shortened) this.#whole.set(made, this.#whole.get(item) ?? item);
     const items = this.#items.map((item) => shortened.get(item) ?? item);

@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 /**
  * Why a group stays in the context. The pass asks three questions of a protection:
  * - Must every budget pay for it? `isFixed`: all but `retention` and `first_user`.
- * - Does it belong to the floor, which a hard reason relaxes? `isFloor`: `retention`, `first_user`, `read_user`.
+ * - Does it belong to the floor, which a hard reason relaxes? `isFloor`: `retention`, `first_user`, `request`.
  * - May a hard reason shorten it? `isFlexible`: the floor, `unread` and `last_system`. At last also `input`.
  *
  * All other groups stay whole. A set of flags for each group would permit combinations that no step knows.
@@ -18,7 +18,8 @@ import type { Context } from './context.ts';
  *   short.
  * - `unread`: a round with an unread result. Without the result the model would repeat its calls.
  * - `prefix`: the start that the policy keeps, so that the provider can read it from its cache.
- * - `read_user`: the last user message if no turn runs. It may be copied into a summary, but is never removed.
+ * - `request`: the last user messages in a row, if the model has read them or if others follow them. They are never
+ *   removed. A hard reason shortens them like an `input`, but first to its share of the room.
  */
 export type Protection =
   | 'system'
@@ -28,12 +29,21 @@ export type Protection =
   | 'last_user'
   | 'input'
   | 'unread'
-  | 'read_user'
+  | 'request'
   | 'prefix'
   | 'retention'
   | 'first_user';
 
-const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
+const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'request']);
+
+/** Share of the room up to which a request stays whole while anything else can be shortened. */
+export const WHOLE_SHARE = 0.65;
+/** Share of the room that a larger request keeps, and share of the budget that shortened inputs of a turn keep. */
+export const INPUT_SHARE = 0.6;
+
+export function requestWithin(tokens: number, room: number): number {
+  return tokens <= WHOLE_SHARE * room ? tokens : Math.floor(INPUT_SHARE * room);
+}
 
 /** A context divided into groups. Each list has one entry per group, by the group's index. */
 export interface Layout extends Grouping {
@@ -51,6 +61,8 @@ export interface Landmarks {
   /** Seq of the model's last message. The model has read no later message. */
   readonly lastModelSeq: number;
   readonly inputs: ReadonlySet<number>;
+  /** First of the last user messages in a row. Absent: only the last user message is the request. */
+  readonly requestFrom?: number;
   /** Last message of the start that the policy keeps unchanged for the provider's cache. */
   readonly prefixEnd?: number;
 }
@@ -182,7 +194,18 @@ export function isInputCut({ items: before, inputs = [] }: Context, items: reado
 }
 
 export function isFixed(protection: Protection | undefined): boolean {
-  return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
+  return protection === 'request' || (protection !== undefined && !isFloor(protection));
+}
+
+/** Tokens of the request above its share of the room that other fixed messages leave. */
+export function requestAboveShare({ groupWeights, protections }: Layout, maxTokens: number): number {
+  let [fixed, request] = [0, 0];
+  for (const [group, { tokens }] of groupWeights.entries()) {
+    const protection = protections[group];
+    if (protection === 'request') request += tokens;
+    else if (isFixed(protection) && !isFlexible(protection)) fixed += tokens;
+  }
+  return request - requestWithin(request, Math.max(0, maxTokens - fixed));
 }
 
 export function isFlexible(protection: Protection | undefined): boolean {
@@ -221,13 +244,13 @@ function* protectGroups(
 function protectNewest(
   { from, to, message: { role } }: ContextItem,
   isLast: boolean,
-  { lastModelSeq, inputs }: Pick<Landmarks, 'lastModelSeq' | 'inputs'>,
+  { lastModelSeq, inputs, requestFrom = Infinity }: Landmarks,
 ): Protection | undefined {
+  if (role === 'system') return isLast ? 'last_system' : undefined;
   const isInput = inputs.has(from);
-  if (!isInput && !isLast) return undefined;
-  if (role === 'system') return 'last_system';
-  if (to > lastModelSeq) return 'last_user';
-  return isInput ? 'input' : 'read_user';
+  if ((isInput || isLast) && to > lastModelSeq) return 'last_user';
+  if (isInput) return 'input';
+  return role === 'user' && (isLast || from >= requestFrom) ? 'request' : undefined;
 }
 
 function isBefore(item: ContextItem | undefined, seq: number): boolean {

@@ -2,7 +2,7 @@ import type { Weight } from '../domain/message.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { weighItems } from './context.ts';
-import { findLastModelSeq, type Landmarks } from './layout.ts';
+import { findLastModelSeq, type Landmarks, WHOLE_SHARE } from './layout.ts';
 
 /** Start of a context that stays unchanged in a new version. Providers can read only this start from their cache. */
 export interface KeptPrefix {
@@ -30,8 +30,24 @@ export function measurePrefix(
 export function findLandmarks(request: PlanRequest): Landmarks {
   const { context, policy, firstUserSeq } = request;
   const inputs = new Set(context.inputs);
-  const prefixEnd = findPrefixEnd(context.items, { ...policy, inputs, budget: mostItemTokens(request) ?? 0 });
-  return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
+  const budget = mostItemTokens(request) ?? 0;
+  const prefixEnd = findPrefixEnd(context.items, { ...policy, inputs, budget });
+  const requestFrom = findRequest(context.items, WHOLE_SHARE * budget);
+  return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd, requestFrom };
+}
+
+/** Finds the first of the last user messages in a row. Messages of the row that do not fit are left out of it. */
+function findRequest(items: readonly ContextItem[], maxTokens: number): number {
+  const last = items.findLastIndex(({ message: { role } }) => role === 'user');
+  let [from, tokens] = [items[last]?.from ?? Infinity, 0];
+  for (let position = last; position >= 0; position -= 1) {
+    const item = items[position] as ContextItem;
+    if (item.message.role === 'system') continue;
+    tokens += item.tokens;
+    if (item.message.role !== 'user' || (tokens > maxTokens && position < last)) break;
+    from = item.from;
+  }
+  return from;
 }
 
 /** Finds the last seq of the start to keep. `budget`: tokens for messages. `inputs`: seqs of the turn's inputs. */

@@ -155,3 +155,16 @@ describe('a turn that is compacted in its middle', () => {
     expect(requests.map((request) => textsOf(request).includes(QUESTION))).toEqual(requests.map(() => true));
   });
 });
+
+test('the next turn sees the whole last question when a person compacted between the turns', async () => {
+  const { requests } = await startWorkers(() => 'read');
+  await fixture.enqueue('q-between', 't1', QUESTION);
+  expect(await settled(fixture, 'q-between', 't1')).toMatchObject({ state: 'completed' });
+  const before = await countPasses('q-between');
+  await fixture.client.compact('q-between');
+  await fixture.untilCompacted('q-between', before + 1);
+  await fixture.enqueue('q-between', 't2', 'And now?');
+  expect(await settled(fixture, 'q-between', 't2')).toMatchObject({ state: 'completed' });
+  const [next] = requests.filter((request) => textsOf(request).at(-1) === 'And now?');
+  expect(next && textsOf(next)).toContain(QUESTION);
+});
