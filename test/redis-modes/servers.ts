@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findOnPath } from '../../src/host/local-redis/local-server.ts';
 import { launchServer } from '../../src/host/local-redis/server-process.ts';
+import { prepareServers } from '../../src/store/redis/server-connections.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import type { Certificate } from './certificates.ts';
 
@@ -64,15 +65,17 @@ export async function startServer({ args = [], sentinelOf, tls, ...options }: Se
     env: { PATH: process.env['PATH'], LC_ALL: 'C' },
     folder: own,
   });
-  const redis = new Redis({
-    host: '127.0.0.1',
-    port,
-    ...(options.password !== undefined && { password: options.password }),
-    retryStrategy: () => 100,
-    maxRetriesPerRequest: null,
-    // The test's own connection does not check certificates.
-    ...(tls && { tls: { cert: tls.certificate.cert, key: tls.certificate.key, rejectUnauthorized: false } }),
-  });
+  const redis = prepareServers(
+    new Redis({
+      host: '127.0.0.1',
+      port,
+      ...(options.password !== undefined && { password: options.password }),
+      retryStrategy: () => 100,
+      maxRetriesPerRequest: null,
+      // The test's own connection does not check certificates.
+      ...(tls && { tls: { cert: tls.certificate.cert, key: tls.certificate.key, rejectUnauthorized: false } }),
+    }),
+  );
   redis.on('error', () => undefined);
   const pid = await within(READY_MS, async () => {
     if (server.ended.aborted) throw new Error(`the server did not start: ${server.lastOutput()}`);

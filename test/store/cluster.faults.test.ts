@@ -94,6 +94,7 @@ describe.skipIf(!isThere)('a store in a Cluster (skipped where PATH has no redis
     const ports = {
       contexts: store,
       versions: store,
+      listings: store,
       now: () => 7,
       ids: {
         next: () => {

@@ -34,6 +34,16 @@ test('a Redis connection that breaks within a pipeline sends the unanswered comm
   expect(await answers).toEqual([0, [key, 'there']]);
 });
 
+test('two errors of one socket end no process, and the connection comes back', async () => {
+  const redis = openConnection({ url: inject('redisUrl') });
+  onTestFinished(() => redis.disconnect());
+  await redis.ping();
+  const { stream } = redis;
+  for (const why of ['the connection was reset', 'an alert of TLS']) stream.emit('error', new Error(why));
+  stream.destroy();
+  expect(await redis.ping()).toBe('PONG');
+});
+
 const SILENCE_MS = 400;
 
 async function openImpatient(): Promise<Redis> {

@@ -7,6 +7,7 @@ export function prepareServers<Connection extends Redis | Cluster>(connection: C
 }
 
 function prepareServer(server: Redis): void {
+  outliveErrors(server);
   batchWrites(server);
   endForgottenCommands(server);
   spaceRefusedConnections(server);
@@ -37,6 +38,14 @@ function holdWrites(socket: Socket | undefined): void {
     held.delete(socket);
     socket.uncork();
   });
+}
+
+/**
+ * Keeps the process alive when a socket has a second error. ioredis (6.0.0) listens only to the first, and an error
+ * without a listener ends the process. Over TLS, an alert of the server may follow a reset connection.
+ */
+function outliveErrors(redis: Redis): void {
+  redis.on('connect', () => redis.stream.on('error', () => undefined));
 }
 
 export const ABORTED = 'Command aborted due to connection close';

@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono';
+import { isTurnfoldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import type { Waiting } from '../../../domain/turn.ts';
@@ -108,7 +109,12 @@ async function answerRun(context: Context, options: RunOptions, { stops, runs }:
     // A run that is being accepted would begin behind a stop that did not find it.
     const [{ status }] = await Promise.allSettled([taking]);
     if (status === 'rejected') return;
-    await stopRun(backend, { body: { threadId, runId }, stops, left: readers.closing });
+    try {
+      await stopRun(backend, { body: { threadId, runId }, stops, left: readers.closing });
+    } catch (error) {
+      // The client left before its run was accepted, or the thread was erased. The stream of the run reports both.
+      if (!isTurnfoldError(error, 'not_found')) throw error;
+    }
   };
   const isOver = (): boolean => run.isDone || readers.closing.aborted;
   const leave = runs?.enter({ name, aborted: context.req.raw.signal, isOver, stop, onError });

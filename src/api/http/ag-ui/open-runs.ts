@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
+import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
 import { isSettled, TURN_STATES, type TurnState, type TurnView } from '../../../domain/turn.ts';
@@ -46,10 +46,7 @@ export class OpenRuns {
     const stopAlone = (): void => {
       leave();
       if (this.#connections.has(key) || isOver()) return;
-      stop().catch((error: unknown) => {
-        // The client left before its run was accepted.
-        if (!isTurnfoldError(error, 'not_found')) onError(error);
-      });
+      stop().catch(onError);
     };
     if (aborted.aborted) stopAlone();
     else aborted.addEventListener('abort', stopAlone, { once: true });
