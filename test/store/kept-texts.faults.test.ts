@@ -16,7 +16,7 @@ describe.each([
   ['Redis', redis, 120],
 ] as const)('summary texts in %s', (_, harness, numRuns) => {
   test('after any sequence of commits, restores, rollbacks and forks, exactly the summary texts that kept versions show are stored', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const run = fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), async (taken, keepVersions) => {

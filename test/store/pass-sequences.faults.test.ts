@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 test('the in-process Redis answers like a server under any sequence of operations on a compaction pass', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const run = fc.assert(
     fc.asyncProperty(operations, async (commands) => {

@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 test('any sequence of turn operations by two workers keeps the invariants, and the in-process Redis answers like a server', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const run = fc.assert(
     fc.asyncProperty(operations, async (commands) => {

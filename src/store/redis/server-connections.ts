@@ -41,11 +41,20 @@ function holdWrites(socket: Socket | undefined): void {
 }
 
 /**
- * Keeps the process alive when a socket has a second error. ioredis (6.0.0) listens only to the first, and an error
- * without a listener ends the process. Over TLS, an alert of the server may follow a reset connection.
+ * Keeps the process alive when a socket has a second error. ioredis 6 listens only to the first. An error without a
+ * listener ends the process. Over TLS, an alert of the server may follow a reset connection.
  */
 function outliveErrors(redis: Redis): void {
-  redis.on('connect', () => redis.stream.on('error', () => undefined));
+  const heard = new WeakSet<Socket>();
+  const listen = (): void => {
+    const socket = redis.stream as Socket | undefined;
+    if (socket === undefined || heard.has(socket)) return;
+    heard.add(socket);
+    socket.on('error', () => undefined);
+  };
+  redis.on('connect', listen);
+  // The first error may come before the end of the handshake.
+  redis.on('error', listen);
 }
 
 export const ABORTED = 'Command aborted due to connection close';
