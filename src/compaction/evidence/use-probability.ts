@@ -12,7 +12,7 @@ const PRIOR_PEERS = 5;
  * Share of the peers' mean that is subtracted. With the whole mean, a context misses more of the names that the agent
  * uses: docs/explanation/evidence.md.
  */
-const PEERS_SHARE = 0.65;
+const PEERS_SHARE = 0.5;
 
 /**
  * Values each term, from −1 to 1, by how much more likely than its peers the agent uses it next. 500,000 terms take
