@@ -1,32 +1,10 @@
 import type { Message } from '../../src/domain/message.ts';
 import { findWhole, holds, renderMessages } from '../../src/evaluation/quality/searchable-text.ts';
-import { type BenchPoint, countTokens } from './points.ts';
-import { type CompactMessages, type Row, rowOfMessages, splitRounds, sumTokens, tokensOf } from './row.ts';
-
-interface Piece {
-  readonly text: string;
-  readonly tokens: number;
-}
-
-function pieceOf(text: string): Piece {
-  return { text, tokens: countTokens(text) + 1 };
-}
-
-/** Takes pieces in the order of `order` while they fit, and returns them in their own order. */
-function fit(pieces: readonly Piece[], order: readonly number[], maxTokens: number): string {
-  const taken: number[] = [];
-  let left = maxTokens;
-  for (const index of order) {
-    const { tokens } = pieces[index] as Piece;
-    if (tokens > left) continue;
-    left -= tokens;
-    taken.push(index);
-  }
-  return taken
-    .toSorted((a, b) => a - b)
-    .map((index) => (pieces[index] as Piece).text)
-    .join('\n');
-}
+import { callsAndWindow } from './call-lines.ts';
+import { fit, pieceOf } from './pieces.ts';
+import type { BenchPoint } from './points.ts';
+import { type CompactMessages, type Row, rowOfMessages, splitRounds, sumTokens, takeRounds, tokensOf } from './row.ts';
+import { salienceAndWindow } from './salience.ts';
 
 /** Shuffles the indexes of a list. Every run gives the same order. */
 function shuffle(count: number): number[] {
@@ -44,16 +22,6 @@ async function randomLines({ point }: BenchPoint, maxTokens: number): Promise<st
     .filter((line) => line.trim() !== '')
     .map(pieceOf);
   return fit(lines, shuffle(lines.length), maxTokens);
-}
-
-/** Takes rounds from one end of a conversation until one does not fit. */
-function takeRounds(rounds: readonly (readonly Message[])[], maxTokens: number): Message[][] {
-  let left = maxTokens;
-  const count = rounds.findIndex((round) => {
-    left -= sumTokens(round);
-    return left < 0;
-  });
-  return rounds.slice(0, count === -1 ? rounds.length : count).map((round) => [...round]);
 }
 
 const newestRounds: CompactMessages = async (messages, maxTokens) =>
@@ -124,4 +92,6 @@ export const BASELINES: readonly Row[] = [
   rowOfMessages('window', newestRounds),
   rowOfMessages('head+tail', headAndTail),
   rowOfMessages('mask', maskedResults),
+  rowOfMessages('calls + window', callsAndWindow),
+  rowOfMessages('salience + window', salienceAndWindow),
 ];

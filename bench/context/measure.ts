@@ -1,4 +1,6 @@
 import { type BenchPoint, countTokens, FAMILIES, type Family } from './points.ts';
+import { answerability } from './quality/answers/questions.ts';
+import type { Grades } from './quality/answers/topic.ts';
 import { findBrokenGuards, type Guard, type QualityScore } from './quality/score.ts';
 import { type CompactedContext, type Row, renderContext } from './row.ts';
 
@@ -15,6 +17,10 @@ export interface Measured extends QualityScore {
   /** Tokens of the context ÷ `maxTokens`. */
   readonly fill: number;
   readonly broken: readonly Guard[];
+  /** What the context answers about its own past. */
+  readonly grades: Grades;
+  /** Mean of the grades (A). */
+  readonly answers: number | undefined;
   readonly ms: number;
   readonly context: CompactedContext;
 }
@@ -34,7 +40,7 @@ export async function measureRow(row: Row, bench: BenchPoint, maxTokens: number)
 }
 
 export function measureContext(
-  { point, scorer, family }: BenchPoint,
+  { point, scorer, questions, family }: BenchPoint,
   context: CompactedContext,
   maxTokens: number,
 ): Omit<Measured, 'row' | 'ms'> {
@@ -44,8 +50,10 @@ export function measureContext(
   const messages = typeof context === 'string' ? [] : context;
   const { sourceDensity } = scorer;
   const broken = findBrokenGuards({ score, sourceDensity, tokens, maxTokens, messages });
-  const { recording, cut } = point;
-  return { ...score, family, conversation: recording.id, cut, maxTokens, fill: tokens / maxTokens, broken, context };
+  const grades = questions.grade(text);
+  const place = { family, conversation: point.recording.id, cut: point.cut };
+  const guarded = { maxTokens, fill: tokens / maxTokens, broken };
+  return { ...score, ...place, ...guarded, grades, answers: answerability(grades), context };
 }
 
 /** Mean over the points of each family, then over the families. NaN if no point has a value. */

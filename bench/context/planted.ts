@@ -121,15 +121,18 @@ export function writeFacts(seed: number): PlantedFact[] {
   });
 }
 
-/** Facts stand in this part of the source, evenly spread. */
-const FIRST_PLACE = 0.1;
-const LAST_PLACE = 0.6;
+/** Part of the source in which facts stand, evenly spread. */
+const PLACES: readonly [first: number, last: number] = [0.1, 0.6];
 
 /** Inserts facts into a source. Facts of users are messages of their own, others become lines of existing messages. */
-export function plantFacts(source: readonly Message[], facts: readonly PlantedFact[]): Message[] {
+export function plantFacts(
+  source: readonly Message[],
+  facts: readonly PlantedFact[],
+  [first, last] = PLACES,
+): Message[] {
   const planted = [...source];
   facts.forEach(({ role, text }, index) => {
-    const share = FIRST_PLACE + (LAST_PLACE - FIRST_PLACE) * (index / Math.max(1, facts.length - 1));
+    const share = first + (last - first) * (index / Math.max(1, facts.length - 1));
     const wanted = Math.floor(share * planted.length);
     if (role === 'user') {
       const at = planted.findIndex(({ role: next }, place) => place >= wanted && next !== 'tool');

@@ -3,6 +3,7 @@ import type { Message } from '../../src/domain/message.ts';
 import { renderMessage } from '../../src/evaluation/quality/searchable-text.ts';
 import { readConversationLine } from '../../src/wire/histories/conversation-line.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
+import { Questions } from './quality/answers/questions.ts';
 import { Corpus, type Recording } from './quality/corpus.ts';
 import { findCuts, findPoint, type QualityPoint } from './quality/point.ts';
 import { QualityScorer } from './quality/score.ts';
@@ -12,8 +13,8 @@ const FOLDER = new URL('../../../shared/traces/', import.meta.url);
 /** Fewer needles say nothing about a context. */
 const MIN_NEEDLES = 5;
 
-/** Kind of work. Means are taken over the points of a family, then over the families. */
-export const FAMILIES = ['service', 'shell', 'coding', 'chat', 'web'] as const;
+/** Kind of work, by the name of the file. Means are taken over the points of a family, then over the families. */
+export const FAMILIES = ['service', 'shell', 'coding', 'chat', 'web', 'other'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 const FAMILY_OF: readonly (readonly [RegExp, Family])[] = [
@@ -40,6 +41,7 @@ export async function clipMiddle(text: string, half: number): Promise<string> {
 export interface BenchPoint {
   readonly point: QualityPoint;
   readonly scorer: QualityScorer;
+  readonly questions: Questions;
   readonly family: Family;
   /** Tokens of the source. */
   readonly tokens: number;
@@ -108,11 +110,12 @@ export function* findPoints(
 export function preparePoint(recording: Recording, cut: number, corpus: Corpus): BenchPoint {
   const point = findPoint(recording, cut, corpus);
   const tokens = countTokens(point.sourceText);
-  return { point, scorer: new QualityScorer(point), family: familyOf(recording.group), tokens };
+  const questions = new Questions(recording, cut);
+  return { point, scorer: new QualityScorer(point), questions, family: familyOf(recording.group), tokens };
 }
 
 export function familyOf(group: string): Family {
-  return FAMILY_OF.find(([pattern]) => pattern.test(group))?.[1] ?? 'coding';
+  return FAMILY_OF.find(([pattern]) => pattern.test(group))?.[1] ?? 'other';
 }
 
 function sizeOf(message: Message): number {

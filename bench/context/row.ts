@@ -51,6 +51,16 @@ export function splitRounds(messages: readonly Message[]): Message[][] {
   return rounds;
 }
 
+/** Takes rounds from one end of a conversation until one does not fit. */
+export function takeRounds(rounds: readonly (readonly Message[])[], maxTokens: number): Message[][] {
+  let left = maxTokens;
+  const count = rounds.findIndex((round) => {
+    left -= sumTokens(round);
+    return left < 0;
+  });
+  return rounds.slice(0, count === -1 ? rounds.length : count).map((round) => [...round]);
+}
+
 /** Finds the largest number from 0 to `most` that passes, if every smaller number passes, too. -1 if 0 fails. */
 export async function findLargest(most: number, passes: (value: number) => Promise<boolean>): Promise<number> {
   let [low, high] = [-1, most];
