@@ -82,11 +82,17 @@ async function openPasses(
     tokens: () => conversation.context.items.reduce((sum, { tokens }) => sum + tokens, 0),
     append: (index) => conversation.append(weighed[index] as WeighedMessage),
     compact: async () => {
-      const outcome = await passes.run(['tokens']);
+      const before = countAccepted(conversation);
+      const outcome = await passes.run(['token_threshold']);
       if (outcome.kind === 'infeasible') return { kind: 'infeasible' };
       if (outcome.kind !== 'version') return { kind: 'unchanged' };
       const context = conversation.context.items.map(({ message }) => message);
-      return { kind: 'version', context, isSummaryLost: outcome.settled.explained.includes('summaries_missing') };
+      const written = countAccepted(conversation) - before;
+      return { kind: 'version', context, isSummaryLost: written > outcome.settled.summaryKeys.length };
     },
   };
+}
+
+function countAccepted({ written }: EvaluatedPasses['conversation']): number {
+  return [...written.values()].filter(({ status }) => status === 'accepted').length;
 }

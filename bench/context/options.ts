@@ -37,13 +37,9 @@ export interface ReaderOptions {
 /** @throws invalid_input with the option at fault */
 export function readOptions(args: readonly string[], isInCi: boolean): BenchOptions {
   const { values } = parse(args);
-  const families = readList('--families', values.families, (text) => {
-    const family = FAMILIES.find((one) => one === text);
-    return family ?? `expected ${FAMILIES.join(', ')}`;
-  });
   return {
-    budgets: readList('--budgets', values.budgets, readBudget),
-    families: families as Family[],
+    budgets: readList('--budgets', values.budgets, BUDGET),
+    families: readList('--families', values.families, FAMILY),
     rows: values.rows?.split(','),
     folder: readFolder(values['held-out']),
     hasLive: values.live,
@@ -81,43 +77,53 @@ function parse(args: readonly string[]) {
 
 type Parsed = ReturnType<typeof parse>['values'];
 
-/** @param read returns the value, or a text that says which values are possible */
-function readList<Value>(field: string, given: string, read: (text: string) => Value | string): Value[] {
-  return given.split(',').map((text) => {
-    const value = read(text.trim());
-    if (typeof value === 'string' && value.startsWith('expected')) throw refuse(field, value, text);
-    return value as Value;
-  });
+/** How one value of an option is read. */
+interface Reading<Value> {
+  readonly expected: string;
+  readonly read: (text: string) => Value | undefined;
+}
+
+const FAMILY: Reading<Family> = {
+  expected: FAMILIES.join(', '),
+  read: (text) => FAMILIES.find((family) => family === text),
+};
+
+const COUNT: Reading<number> = {
+  expected: 'a whole number above 0',
+  read: (text) =>
+    /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) && Number(text) > 0 ? Number(text) : undefined,
+};
+
+const BUDGET: Reading<number> = {
+  expected: 'a share between 0 and 1, or whole tokens',
+  read: (text) => (/^0?\.\d+$/.test(text) && Number(text) > 0 ? Number(text) : COUNT.read(text)),
+};
+
+function readOne<Value>(field: string, given: string, { expected, read }: Reading<Value>): Value {
+  const value = read(given.trim());
+  if (value === undefined) throw refuse(field, expected, given);
+  return value;
+}
+
+function readList<Value>(field: string, given: string, reading: Reading<Value>): Value[] {
+  return given.split(',').map((text) => readOne(field, text, reading));
 }
 
 function refuse(field: string, expected: string, given: string): Error {
-  return fieldError('invalid_input', field, `${expected}, got "${given}"`);
-}
-
-function readBudget(text: string): number | string {
-  const budget = Number(text);
-  const isShare = budget > 0 && budget < 1;
-  return text !== '' && (isShare || (Number.isSafeInteger(budget) && budget >= 1))
-    ? budget
-    : 'expected a share between 0 and 1, or whole tokens';
+  return fieldError('invalid_input', field, `expected ${expected}, got "${given}"`);
 }
 
 function readFolder(given: string | undefined): URL | undefined {
   if (given === undefined) return undefined;
-  if (!existsSync(given)) throw refuse('--held-out', 'expected an existing folder with JSONL files', given);
+  if (!existsSync(given)) throw refuse('--held-out', 'an existing folder with JSONL files', given);
   return pathToFileURL(`${resolve(given)}/`);
 }
 
 function readLimits(given: string): LiveLimits {
-  const [tokenThreshold = 0, maxTokens = 0, ...rest] = readList('--limits', given, (text) => readCount(text));
+  const [tokenThreshold = 0, maxTokens = 0, ...rest] = readList('--limits', given, COUNT);
   if (rest.length > 0 || maxTokens >= tokenThreshold || maxTokens === 0)
-    throw refuse('--limits', 'expected two numbers of tokens, the threshold and a smaller budget', given);
-  return { tokenThreshold, maxTokens } as LiveLimits;
-}
-
-function readCount(text: string): number | string {
-  const count = Number(text);
-  return text !== '' && Number.isSafeInteger(count) && count > 0 ? count : 'expected a whole number above 0';
+    throw refuse('--limits', 'two numbers of tokens, the threshold and a smaller budget', given);
+  return { tokenThreshold, maxTokens };
 }
 
 function readOutput({ json, write, contexts, html }: Parsed): BenchOutput {
@@ -135,9 +141,9 @@ function readOutput({ json, write, contexts, html }: Parsed): BenchOutput {
 
 function readReader(values: Parsed & { readonly reader: string }, isInCi: boolean): ReaderOptions {
   const { reader: model } = values;
-  if (!/^[^/\s]+\/\S+$/.test(model)) throw refuse('--reader', 'expected a model as provider/model', model);
+  if (!/^[^/\s]+\/\S+$/.test(model)) throw refuse('--reader', 'a model as provider/model', model);
   if (isInCi) throw fieldError('invalid_input', '--reader', 'calls a paid model, so it does not run where CI is set');
-  const [maxRequests] = readList('--reader-requests', values['reader-requests'], readCount);
-  const [maxTokens] = readList('--reader-tokens', values['reader-tokens'], readCount);
-  return { model, maxRequests, maxTokens } as ReaderOptions;
+  const maxRequests = readOne('--reader-requests', values['reader-requests'], COUNT);
+  const maxTokens = readOne('--reader-tokens', values['reader-tokens'], COUNT);
+  return { model, maxRequests, maxTokens };
 }

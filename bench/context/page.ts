@@ -1,10 +1,15 @@
-import { type Bar, drawBars } from './bars.ts';
-import { type Measured, meanOf, meanOfFamilies } from './measure.ts';
-import { INTRODUCTION, LIMITS, METHOD } from './page-text.ts';
+import { tabulateAnswers, tabulateIntervals } from './answer-tables.ts';
+import type { DeepRun } from './depth.ts';
+import { tabulateDeep, tabulateDeepKinds, tabulateDepths, tabulateLiveRules } from './depth-tables.ts';
+import type { LiveLimits } from './live-context.ts';
+import { type Measured, meanOf } from './measure.ts';
+import { INTRODUCTION, LIMITS, METHOD, OWN_CONVERSATIONS } from './page-text.ts';
 import { FACT_KINDS, IMPLICIT_KINDS } from './planted.ts';
+import type { LiveRules } from './planted-live.ts';
 import type { KeptFacts } from './planted-run.ts';
 import type { RecordedCompaction } from './recorded.ts';
-import { type LiveRow, type Table, tabulateFamilies, tabulateQuality, toMarkdown } from './tables.ts';
+import { findBetter, writeShortAnswer } from './short-answer.ts';
+import { type LiveRow, OWN_ROW, type Table, tabulateFamilies, tabulateQuality, toMarkdown } from './tables.ts';
 
 /** All results of a run for one budget. */
 export interface BudgetResults {
@@ -17,6 +22,9 @@ export interface BudgetResults {
 export interface Results {
   readonly conversations: number;
   readonly budgets: readonly BudgetResults[];
+  /** Conversations that were compacted again and again. */
+  readonly deep: { readonly runs: readonly DeepRun[]; readonly rules: readonly LiveRules[] };
+  readonly limits: LiveLimits;
   readonly recorded: readonly RecordedCompaction[];
   readonly planted: readonly KeptFacts[];
 }
@@ -29,31 +37,44 @@ export function nameBudget(budget: number): string {
 export function writePage(results: Results): string {
   return [
     INTRODUCTION,
+    writeShortAnswer(results),
+    OWN_CONVERSATIONS,
     METHOD,
     ...results.budgets.flatMap(writeBudget),
+    ...writeDeep(results),
     writeRecorded(results.recorded),
     writePlanted(results.planted),
     writeLimits(results.conversations),
   ].join('\n\n');
 }
 
-function writeBudget({ budget, measured, live }: BudgetResults): string[] {
+function writeBudget(results: BudgetResults): string[] {
+  const { budget, measured, live } = results;
+  const own = measured.filter(({ row }) => row === OWN_ROW);
+  const better = findBetter(results);
   return [
     `## Budget: ${nameBudget(budget)}`,
     toMarkdown(tabulateQuality(measured, live)),
-    ...listShares(measured).map(({ name, bars }) => `${name}:\n\n\`\`\`text\n${drawBars(bars)}\n\`\`\``),
-    `Recall / rare / J by family:\n\n${toMarkdown(tabulateFamilies(measured))}`,
+    better.length === 0
+      ? 'No other row is better than `turnfold` in a column.'
+      : `Others are better than \`turnfold\`:\n\n${better.map((line) => `- ${line}`).join('\n')}`,
+    `Answers by kind of question:\n\n${toMarkdown(tabulateAnswers(measured))}`,
+    `\`turnfold\` by family, with 95 % intervals:\n\n${toMarkdown(tabulateIntervals(own))}`,
+    `Recall / rare / J / A by family:\n\n${toMarkdown(tabulateFamilies(measured))}`,
   ];
 }
 
-/** Recall and J of each row, for bars. */
-export function listShares(measured: readonly Measured[]): { readonly name: string; readonly bars: readonly Bar[] }[] {
-  const byRow = [...Map.groupBy(measured, ({ row }) => row)];
-  const barsOf = (valueOf: (one: Measured) => number | undefined): Bar[] =>
-    byRow.map(([name, own]) => ({ name, share: meanOfFamilies(own, valueOf) }));
+function writeDeep({ deep, limits }: Results): string[] {
+  if (deep.runs.length === 0) return [];
   return [
-    { name: 'Recall', bars: barsOf(({ recall }) => recall) },
-    { name: 'J', bars: barsOf(({ selectivity }) => selectivity) },
+    '## Compacted again and again',
+    `Long conversations are played from start to end. Before each answer, a context above ${limits.tokenThreshold} tokens is compacted to ${limits.maxTokens}. ` +
+      'Each pass works on the result of the pass before, and is measured against the whole log.',
+    toMarkdown(tabulateDeep(deep.runs)),
+    `A pass is *infeasible* if no context of the budget holds what must stay. A fresh summary is *lost* if the pass that wrote it left it out. Both must be 0.`,
+    `Answers by kind of question, over all passes:\n\n${toMarkdown(tabulateDeepKinds(deep.runs))}`,
+    `Recall by passes since a message last held the needle, over all needles / as a mean of families:\n\n${toMarkdown(tabulateDepths(deep.runs))}`,
+    `Rules and prohibitions of the user, planted near the start, that contexts still hold. The columns are passes since the rule was said. A rule counts once for each pass:\n\n${toMarkdown(tabulateLiveRules(deep.rules))}`,
   ];
 }
 
@@ -74,6 +95,7 @@ function writeRecorded(recorded: readonly RecordedCompaction[]): string {
     row,
     percent(own.map(({ recall }) => recall)),
     percent(own.map(({ selectivity }) => selectivity)),
+    percent(own.map(({ answers }) => answers)),
     percent(own.map(({ anchored }) => anchored)),
     percent(own.map(({ fill }) => fill)),
   ]);
@@ -82,7 +104,7 @@ function writeRecorded(recorded: readonly RecordedCompaction[]): string {
 
 Models wrote ${recorded.length} summaries while the conversations were recorded, with ${sizes} tokens. All rows have the budget of that summary.
 
-${toMarkdown({ header: ['row', 'recall', 'J', 'anchored', 'fill'], rows })}`;
+${toMarkdown({ header: ['row', 'recall', 'J', 'A', 'anchored', 'fill'], rows })}`;
 }
 
 /** Share of the planted facts that each row keeps, by kind. */

@@ -13,10 +13,14 @@ export interface LiveRow {
   readonly figures: LiveFigures;
 }
 
+/** The row of turnfold with its defaults, which the page compares with the others. */
+export const OWN_ROW = 'turnfold';
+
 /** Contexts below this share of their budget count as too small. */
 const MIN_FILL = 0.7;
 
-const percent = (value: number): string => (Number.isNaN(value) ? '–' : (100 * value).toFixed(1));
+/** A share as a number of 100. */
+export const percent = (value: number): string => (Number.isNaN(value) ? '–' : (100 * value).toFixed(1));
 
 /** Shares of 100, each the mean over the points of a family and then over the families. */
 const MEANS: readonly (readonly [string, (one: Measured) => number | undefined])[] = [
@@ -25,6 +29,7 @@ const MEANS: readonly (readonly [string, (one: Measured) => number | undefined])
   ['far', ({ far }) => far],
   ['arg', ({ inArguments }) => inArguments],
   ['J', ({ selectivity }) => selectivity],
+  ['A', ({ answers }) => answers],
   ['anchored', ({ anchored }) => anchored],
   ['user words', ({ userWords }) => userWords],
   ['fill', ({ fill }) => fill],
@@ -52,26 +57,32 @@ function describeBroken(own: readonly Measured[]): string {
   return count === 0 ? '0' : `${count} (${[...guards].join(', ')})`;
 }
 
-/** Passes per 100 requests, and tokens billed per request. */
 function describeLive(live: readonly LiveRow[]): [string, string] {
+  const { passes, billed } = ratesOf(live);
+  return Number.isNaN(passes) ? ['–', '–'] : [passes.toFixed(1), billed.toFixed(0)];
+}
+
+/** Passes per 100 requests, and tokens billed per request. NaN without requests. */
+export function ratesOf(live: readonly LiveRow[]): { readonly passes: number; readonly billed: number } {
   const sum = (valueOf: (figures: LiveFigures) => number): number =>
     live.reduce((total, { figures }) => total + valueOf(figures), 0);
   const requests = sum((figures) => figures.requests);
-  if (requests === 0) return ['–', '–'];
-  return [
-    ((100 * sum(({ passes }) => passes)) / requests).toFixed(1),
-    (sum(({ billed }) => billed) / requests).toFixed(0),
-  ];
+  return { passes: (100 * sum(({ passes }) => passes)) / requests, billed: sum(({ billed }) => billed) / requests };
 }
 
-/** Recall, rare and J of each family. */
+/** Recall, rare, J and A of each family. */
 export function tabulateFamilies(measured: readonly Measured[]): Table {
   const families = FAMILIES.filter((family) => measured.some((one) => one.family === family));
   const rows = [...Map.groupBy(measured, ({ row }) => row)].map(([row, all]) => [
     row,
     ...families.map((family) => {
       const own = all.filter((one) => one.family === family);
-      return [own.map(({ recall }) => recall), own.map(({ rare }) => rare), own.map(({ selectivity }) => selectivity)]
+      return [
+        own.map(({ recall }) => recall),
+        own.map(({ rare }) => rare),
+        own.map(({ selectivity }) => selectivity),
+        own.map(({ answers }) => answers),
+      ]
         .map((values) => percent(meanOf(values.filter((value) => value !== undefined))))
         .join(' / ');
     }),

@@ -31,12 +31,12 @@ export function findEdits({ messages }: SourceLog): Topic | undefined {
     },
     asked: [
       {
-        kind: 'edited',
+        kinds: ['edited'],
         text: 'Which files did the assistant change? Write their names.',
         grade: (answer) => gradeAll(names.map((name) => (answer.includes(name) ? 'right' : undefined))),
       },
       {
-        kind: 'lastEdit',
+        kinds: ['lastEdit'],
         text: 'Which file did the assistant change last? Write its name.',
         grade: (answer) => gradeOne(answer.includes(last), answer.trim() !== '' && !answer.includes(last)),
       },

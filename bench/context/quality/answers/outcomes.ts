@@ -47,7 +47,7 @@ function chooseAsked(calls: readonly TargetedCall[]): TargetedCall[] {
 
 function askOutcome({ call, target, hasFailed }: TargetedCall): AskedQuestion {
   return {
-    kind: hasFailed ? 'failure' : 'outcome',
+    kinds: hasFailed ? ['outcome', 'failure'] : ['outcome'],
     text: `Did the last call of ${call.name} with "${target}" work? Write "worked" or "failed".`,
     grade: (answer) => {
       const [said] = /\b(?:worked|failed)\b/i.exec(answer) ?? [];

@@ -37,7 +37,7 @@ export function findRules({ messages }: SourceLog): Topic | undefined {
   const text = 'Quote every rule, wish and prohibition that the user gave, one per line, in the words of the user.';
   return {
     grade: ({ lower }) => ({ rules: grade(lower) }),
-    asked: [{ kind: 'rules', text, grade: (answer) => grade(answer.toLowerCase()) }],
+    asked: [{ kinds: ['rules'], text, grade: (answer) => grade(answer.toLowerCase()) }],
   };
 }
 

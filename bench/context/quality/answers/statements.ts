@@ -33,7 +33,7 @@ export function findStatements({ messages }: SourceLog): Topic {
     grade: ({ lower }) => Object.fromEntries(statements.map((one) => [one.kind, gradeOne(isSaid(one, lower))])),
     asked: statements.map(
       (one): AskedQuestion => ({
-        kind: one.kind,
+        kinds: [one.kind],
         text: one.question,
         grade: (answer) => gradeOne(isSaid(one, answer.toLowerCase())),
       }),

@@ -25,7 +25,7 @@ export function findTestRun({ calls }: SourceLog): Topic | undefined {
   };
   const text =
     'How did the last test run end? Write its counts as the test runner printed them, e.g. "2 failed, 40 passed".';
-  return { grade: (context) => ({ test: grade(context.text) }), asked: [{ kind: 'test', text, grade }] };
+  return { grade: (context) => ({ test: grade(context.text) }), asked: [{ kinds: ['test'], text, grade }] };
 }
 
 function isTestRun({ arguments: all, result }: SourceLog['calls'][number]): boolean {

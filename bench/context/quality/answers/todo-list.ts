@@ -20,7 +20,7 @@ export function findTodoList({ messages }: SourceLog): Topic | undefined {
   const grade = (text: string): Grade => gradeAll(items.map((item) => gradeItem(text, item)));
   const text =
     'Write each item of the last todo list in its own words, followed by its status: pending, in_progress or completed.';
-  return { grade: (context) => ({ todo: grade(context.text) }), asked: [{ kind: 'todo', text, grade }] };
+  return { grade: (context) => ({ todo: grade(context.text) }), asked: [{ kinds: ['todo'], text, grade }] };
 }
 
 function gradeItem(text: string, item: Item): 'right' | 'wrong' | undefined {

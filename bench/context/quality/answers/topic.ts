@@ -28,7 +28,8 @@ export type Grades = Readonly<Partial<Record<AnswerKind, Grade>>>;
 
 /** A question in words, for a reader that has only a context. */
 export interface AskedQuestion {
-  readonly kind: AnswerKind;
+  /** The answer counts for each of these kinds. */
+  readonly kinds: readonly AnswerKind[];
   readonly text: string;
   /** Grades what the reader answered. An empty answer is neither right nor wrong. */
   readonly grade: (answer: string) => Grade;

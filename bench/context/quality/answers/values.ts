@@ -69,7 +69,7 @@ function compare(stated: string | undefined, value: string): 'right' | 'wrong' |
 function askValue({ name, value }: Value): AskedQuestion {
   const [thing = '', key = ''] = name.split('|');
   return {
-    kind: 'usedValue',
+    kinds: ['usedValue'],
     text: `State the last known value of "${key}" of ${thing}. Write only the value.`,
     grade: (answer) => {
       const isRight = answer.includes(value);
