@@ -1,7 +1,7 @@
 /**
- * Measures how much of what an agent uses next its compacted context still holds, and which questions about its own past
- * the context answers, over recorded conversations:
- * `npm run bench:context -- [--budgets 0.2,2000] [--families chat,coding] [--rows mask,turnfold] [--held-out <folder>]
+ * Compacts recorded conversations and measures the contexts: how much of what the agent uses next they still hold,
+ * and which questions they answer.
+ * Usage: `npm run bench:context -- [--budgets 0.2,2000] [--families chat,coding] [--rows mask,turnfold] [--held-out <folder>]
  * [--no-live] [--limits 12000,6000] [--planted] [--json | --contexts <file> | --write | --html <file>]
  * [--reader provider/model [--reader-requests 30] [--reader-tokens 300000]]`. A budget below 1 is a share of the
  * source. Budgets in tokens apply to sources of at least 20,000 tokens. `--limits` has the threshold and the budget of

@@ -17,7 +17,7 @@ export interface Measured extends QualityScore {
   /** Tokens of the context ÷ `maxTokens`. */
   readonly fill: number;
   readonly broken: readonly Guard[];
-  /** What the context answers about its own past. */
+  /** Answers of the context to questions about its own past. */
   readonly grades: Grades;
   /** Mean of the grades (A). */
   readonly answers: number | undefined;

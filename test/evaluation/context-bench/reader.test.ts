@@ -103,7 +103,7 @@ describe('a reader behind a provider', () => {
     });
     const settings = {
       anthropic: { keyVariable: 'A', apiKey: 'sk-test', baseUrl: provider.url },
-      openai: { keyVariable: 'B' },
+      openai: { keyVariable: 'B', apiKey: undefined, baseUrl: undefined },
     };
     const model = resolveModel('anthropic/claude-haiku-5-5', { settings });
     const plan = planReader(

@@ -73,14 +73,14 @@ const REACH = 300;
 /** @returns true if the context says that the call failed, and undefined if it does not know the call */
 function findBelief({ text, calls }: ContextText, target: string): boolean | undefined {
   const stated = calls.findLast((call) => call.text.includes(target));
-  if (stated !== undefined) return hasFailed(stated);
+  if (stated !== undefined) return saysFailed(stated);
   const at = text.lastIndexOf(target);
   if (at === -1) return undefined;
   const end = at + target.length;
   return FAILURE.test(text.slice(end, end + REACH));
 }
 
-function hasFailed({ isMarked, result }: StatedCall): boolean {
+function saysFailed({ isMarked, result }: StatedCall): boolean {
   if (isMarked || result === undefined) return isMarked;
   const half = LONG_RESULT_CHARS / 2;
   const ends = result.length > LONG_RESULT_CHARS ? result.slice(0, half) + result.slice(-half) : result;

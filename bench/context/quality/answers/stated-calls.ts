@@ -25,8 +25,8 @@ const OTHER_MESSAGE = /^\[(?:assistant|user|system)\]|^(?:user|agent): /;
 const NEW_ROUND = /^\[(?:assistant|user)/;
 
 /**
- * Reads calls and results from any context: messages (parallel calls, then their results in order), lines of a summary,
- * and forms with one line per call.
+ * Reads calls and results from messages, from lines of a summary, and from forms with one line per call. In messages,
+ * results follow parallel calls in the same order.
  */
 export function readStatedCalls(context: string): StatedCall[] {
   const reader = new CallReader();

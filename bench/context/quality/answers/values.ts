@@ -4,7 +4,7 @@ import { type AskedQuestion, type Grade, gradeAll, gradeOne, type Topic } from '
 /** Names of things: order numbers, codes, ids. */
 const THING =
   /#[A-Z]?\d{3,}|\b[a-z]+_[a-z]+_\d{3,}\b|\b(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,10}\b|\b[A-Z]{6}\b|\b\d{7,12}\b|\b[A-Z]{1,4}\d{3,}\b|\b[a-z]+_\d{5,}\b/g;
-const PAIR = /["']?([A-Za-z_]{3,32})["']?\s*[:=]\s*["']?([^"',}\]\[{\n]{1,60})/g;
+const PAIR = /["']?([A-Za-z_]{3,32})["']?\s*[:=]\s*["']?([^"',}\][{\n]{1,60})/g;
 const CLOSING_MARKS = /[.;)]+$/;
 const NO_VALUE = /^(?:true|false|null|none|\s*)$/i;
 /** A pair belongs to the last thing before it, within these characters. */
