@@ -102,9 +102,9 @@ function requestOf({ point: { recording, cut } }: BenchPoint): string {
 export const LADDERS: readonly Row[] = [
   { name: 'turnfold summary', compact: summaryAlone },
   ladder('turnfold', {}),
-  ladder('turnfold prefix', { scope: 'prefix' }),
-  ladder('turnfold keepPrefix 0.2', { keepPrefix: 0.2 }),
+  { ...ladder('turnfold prefix', { scope: 'prefix' }), isExtra: true },
+  { ...ladder('turnfold keepPrefix 0.2', { keepPrefix: 0.2 }), isExtra: true },
   ladder('turnfold keepPrefix 0.4', { keepPrefix: 0.4 }),
-  ladder('turnfold keepPrefix 0.6', { keepPrefix: 0.6 }),
+  { ...ladder('turnfold keepPrefix 0.6', { keepPrefix: 0.6 }), isExtra: true },
   { name: 'turnfold + recall', compact: withRecall },
 ];

@@ -37,7 +37,7 @@ import { OWN_ROW, type Table, tabulateFamilies, tabulateQuality, toText } from '
 const PAGE = new URL('../../docs/explanation/context-quality.md', import.meta.url);
 
 function chooseRows(all: readonly Row[], names: readonly string[] | undefined): readonly Row[] {
-  if (names === undefined) return all;
+  if (names === undefined) return all.filter(({ isExtra }) => isExtra !== true);
   return names.map((name) => {
     const row = all.find((one) => one.name === name);
     const known = all.map((one) => one.name).join(', ');

@@ -70,7 +70,10 @@ const ROWS: readonly (readonly [string, string])[] = [
     'Its middleware. The model answers with the first and the last part of what it gets',
   ],
   ['turnfold summary', 'One structural summary with the whole budget'],
-  ['turnfold', 'The whole compaction with the default policy. Other rows of this name change one setting'],
+  [
+    'turnfold',
+    'The whole compaction with the default policy. Other rows of this name change one setting. `--rows` lists more of them',
+  ],
   [
     'turnfold + recall',
     'The same with one call of the `recall` tool. Its query is the next user request, its answer is part of the budget',

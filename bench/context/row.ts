@@ -9,6 +9,8 @@ export type CompactedContext = string | readonly Message[];
 /** A way to make a context of at most `maxTokens` from the source of a point. */
 export interface Row {
   readonly name: string;
+  /** Measured only if `--rows` names it. */
+  readonly isExtra?: boolean;
   /** @returns undefined if this way makes no context of that size */
   readonly compact: (bench: BenchPoint, maxTokens: number) => Promise<CompactedContext | undefined>;
   /** How the row compacts a conversation that goes on: by messages alone, or as workers do under a policy. */
