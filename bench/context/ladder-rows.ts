@@ -104,7 +104,7 @@ export const LADDERS: readonly Row[] = [
   ladder('turnfold', {}),
   { ...ladder('turnfold prefix', { scope: 'prefix' }), isExtra: true },
   { ...ladder('turnfold keepPrefix 0.2', { keepPrefix: 0.2 }), isExtra: true },
-  ladder('turnfold keepPrefix 0.4', { keepPrefix: 0.4 }),
+  { ...ladder('turnfold keepPrefix 0.4', { keepPrefix: 0.4 }), isExtra: true },
   { ...ladder('turnfold keepPrefix 0.6', { keepPrefix: 0.6 }), isExtra: true },
   { name: 'turnfold + recall', compact: withRecall },
 ];
