@@ -65,7 +65,8 @@ function openMessages(compact: CompactMessages, messages: readonly Message[], { 
   };
 }
 
-const counts = new RememberedCounts();
+/** Shared by all live runs, which count the same texts. */
+export const counts = new RememberedCounts();
 
 /** Runs passes with the code of the workers. */
 async function openPasses(

@@ -7,8 +7,8 @@ import {
   prepareOfflineAgent,
   weighConversation,
 } from '../../src/evaluation/offline-agent.ts';
-import { RememberedCounts } from '../../src/evaluation/remembered-counts.ts';
 import { Replay } from '../../src/evaluation/replay.ts';
+import { counts } from './live-context.ts';
 import type { BenchRecording } from './points.ts';
 import { type CompactMessages, type Row, sumTokens, tokensOf } from './row.ts';
 
@@ -27,8 +27,6 @@ export const THRESHOLD_RATIO = 2;
 /** Prices of tokens that a provider reads from its prompt cache, or writes to it. An uncached input token costs 1. */
 export const CACHE_READ = 0.1;
 export const CACHE_WRITE = 1.25;
-
-const counts = new RememberedCounts();
 
 /** Replays a recording: one request before each assistant message, one pass whenever the context is too large. */
 export async function playLive(

@@ -71,9 +71,10 @@ async function report(
   measured: ReadonlyMap<number, Measured[]>,
 ): Promise<void> {
   const { recordings, rows, progress } = run;
+  const billed = await measureBilled(run, hasLive ? [...measured.keys()] : []);
   const budgets: BudgetResults[] = [];
   for (const [budget, own] of measured) {
-    const live = hasLive ? await measureBilled(run, budget) : [];
+    const live = billed.get(budget) ?? [];
     budgets.push({ budget, measured: own, live });
     print(`budget: ${nameBudget(budget)}`, tabulateQuality(own, live), tabulateAnswers(own), tabulateFamilies(own));
     print(OWN_ROW, tabulateIntervals(own.filter(({ row }) => row === OWN_ROW)));

@@ -41,18 +41,24 @@ export async function measurePoints(
   return measured;
 }
 
-/** Plays each conversation with each row, for the number of passes and the tokens billed. */
-export async function measureBilled(run: BenchRun, budget: number): Promise<LiveRow[]> {
+/**
+ * Plays each conversation with each row, for the number of passes and the tokens billed. A conversation is played under
+ * all budgets in a row, because the counts of its texts are remembered for a while.
+ */
+export async function measureBilled(run: BenchRun, budgets: readonly number[]): Promise<Map<number, LiveRow[]>> {
   const chosen = chooseRecordings(run);
-  const played: LiveRow[] = [];
-  for (const row of run.rows) {
-    if (row.live === undefined) continue;
-    run.progress.begin(`billed, budget ${budget}, ${row.name}`);
-    for (const [index, recording] of chosen.entries()) {
-      run.progress.report(index, chosen.length);
-      const maxTokens = maxTokensOf(budget, sumTokens(recording.messages.filter(({ role }) => role !== 'system')));
-      const figures = maxTokens === undefined ? undefined : await playLive(row, recording, maxTokens);
-      if (figures !== undefined) played.push({ row: row.name, figures });
+  const played = new Map(budgets.map((budget) => [budget, [] as LiveRow[]]));
+  run.progress.begin('passes and tokens billed');
+  for (const [index, recording] of chosen.entries()) {
+    run.progress.report(index, chosen.length);
+    const tokens = sumTokens(recording.messages.filter(({ role }) => role !== 'system'));
+    for (const [budget, results] of played) {
+      const maxTokens = maxTokensOf(budget, tokens);
+      if (maxTokens === undefined) continue;
+      for (const row of run.rows) {
+        const figures = await playLive(row, recording, maxTokens);
+        if (figures !== undefined) results.push({ row: row.name, figures });
+      }
     }
   }
   return played;
