@@ -79,6 +79,7 @@ function writeRequest(measured: Measured, questions: readonly AskedQuestion[]): 
 
 /** E.g. `30 requests, 61000 input tokens, at most 60000 output tokens, at most $0.42`. */
 export function describePlan({ requests, inputTokens, maxOutputTokens, maxCost }: ReaderPlan): string {
-  const cost = maxCost === undefined ? 'price not known' : `at most $${maxCost.toFixed(2)}`;
+  const cost =
+    maxCost === undefined ? 'price not known' : `at most $${maxCost < 1 ? maxCost.toPrecision(2) : maxCost.toFixed(2)}`;
   return `${requests.length} requests, ${inputTokens} input tokens, at most ${maxOutputTokens} output tokens, ${cost}`;
 }
