@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { estimateMean } from '../../../bench/context/intervals.ts';
 import { answerability, Questions } from '../../../bench/context/quality/answers/questions.ts';
