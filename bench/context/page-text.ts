@@ -109,7 +109,7 @@ export const METHOD = [
   'Code finds the questions in the log, and looks for the answers in the context. Other words for the same answer do not count.',
   toMarkdown({ header: ['kind of question', 'the answer'], rows: KINDS }),
   'All values are means over the cuts of a family of conversations, then over the families. ' +
-    'Intervals come from a bootstrap over conversations: 95 of 100 other draws of as many conversations would have a mean inside. ' +
+    'Intervals come from a bootstrap over conversations: 95 of 100 other draws of as many conversations would have a mean inside. A mean has none if a family has one conversation. ' +
     'Budgets in tokens apply to sources of at least 20,000 tokens.',
   toMarkdown({ header: ['row', 'meaning'], rows: ROWS }),
 ].join('\n\n');

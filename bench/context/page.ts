@@ -8,7 +8,7 @@ import { FACT_KINDS, IMPLICIT_KINDS } from './planted.ts';
 import type { LiveRules } from './planted-live.ts';
 import type { KeptFacts } from './planted-run.ts';
 import type { RecordedCompaction } from './recorded.ts';
-import { findBetter, writeShortAnswer } from './short-answer.ts';
+import { findBetter, findBetterKinds, writeShortAnswer } from './short-answer.ts';
 import { type LiveRow, OWN_ROW, type Table, tabulateFamilies, tabulateQuality, toMarkdown } from './tables.ts';
 
 /** All results of a run for one budget. */
@@ -51,7 +51,7 @@ export function writePage(results: Results): string {
 function writeBudget(results: BudgetResults): string[] {
   const { budget, measured, live } = results;
   const own = measured.filter(({ row }) => row === OWN_ROW);
-  const better = findBetter(results);
+  const better = [...findBetter(results), ...findBetterKinds(results)];
   return [
     `## Budget: ${nameBudget(budget)}`,
     toMarkdown(tabulateQuality(measured, live)),

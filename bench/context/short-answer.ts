@@ -2,6 +2,8 @@ import { describeEstimate, poolValues } from './answer-tables.ts';
 import { estimateMean } from './intervals.ts';
 import { type Measured, meanOf, meanOfFamilies } from './measure.ts';
 import type { BudgetResults, Results } from './page.ts';
+import { shareRight } from './quality/answers/questions.ts';
+import { ANSWER_KINDS } from './quality/answers/topic.ts';
 import { OWN_ROW, percent, ratesOf, toMarkdown } from './tables.ts';
 
 /** Rows of the first table of the page. */
@@ -50,7 +52,7 @@ export function writeShortAnswer({ conversations, budgets, deep, limits }: Resul
           `Compacted again and again (${limits.tokenThreshold} to ${limits.maxTokens} tokens), contexts answer ${describeEstimate(estimateMean(passes, ({ answers }) => answers))} of 100 questions.`,
         ]),
     ...shown.map(writeBetter),
-    `**The figures hold for these ${conversations} recorded conversations.** Measure your own, as described below.`,
+    `**The figures hold for the points of these ${conversations} recorded conversations.** Measure your own, as described below.`,
   ];
   return `${lines.map((line) => `- ${line}`).join('\n')}\n\n${toMarkdown({ header: ['row', ...header], rows })}`;
 }
@@ -76,33 +78,52 @@ function writeBetter(results: BudgetResults): string {
     : `**Others are better** ${place}, in ${better.join(', ')}.`;
 }
 
-/** A row with more broken contexts than this fails, and is not compared. */
+/** A row is not compared if more of its contexts are above the budget or break rounds. */
 const MAX_BROKEN = 0.2;
 
 /** Columns in which another row is better than turnfold, each with the best such row. */
-export function findBetter({ measured, live }: BudgetResults): string[] {
-  const byRow = Map.groupBy(measured, ({ row }) => row);
-  const own = byRow.get(OWN_ROW);
-  if (own === undefined) return [];
-  const fair = [...byRow].filter(([row, all]) => isFair(row, all));
-  const compare = (name: string, valueOf: (row: string, all: readonly Measured[]) => number, unit: Unit): string[] => {
-    const ours = valueOf(OWN_ROW, own);
-    const rated = fair
-      .map(([row, all]) => ({ row, value: valueOf(row, all) }))
-      .filter(({ value }) => !Number.isNaN(value));
-    const best = rated.toSorted((one, other) => unit.sign * (other.value - one.value))[0];
-    if (best === undefined || !(unit.sign * (best.value - ours) > 0) || unit.show(best.value) === unit.show(ours))
-      return [];
-    return [`${name}: ${best.row} ${unit.show(best.value)} (${OWN_ROW} ${unit.show(ours)})`];
-  };
+export function findBetter(results: BudgetResults): string[] {
+  const { live } = results;
+  const rated = new RatedRows(results);
   return [
     ...[...COLUMNS, FAR].flatMap(([name, valueOf]) =>
-      compare(name, (_, all) => meanOfFamilies(all, valueOf), { sign: 1, show: percent }),
+      rated.compare(name, (_, all) => meanOfFamilies(all, valueOf), { sign: 1, show: percent }),
     ),
-    ...compare('wrong of stated', (_, all) => poolValues(all).wrongOfStated, { sign: -1, show: percent }),
-    ...compare('billed', (row) => ratesOf(live.filter((one) => one.row === row)).billed, WHOLE),
-    ...compare('ms', (_, all) => meanOf(all.map(({ ms }) => ms)), WHOLE),
+    ...rated.compare('wrong of stated', (_, all) => poolValues(all).wrongOfStated, { sign: -1, show: percent }),
+    ...rated.compare('billed', (row) => ratesOf(live.filter((one) => one.row === row)).billed, WHOLE),
+    ...rated.compare('ms', (_, all) => meanOf(all.map(({ ms }) => ms)), WHOLE),
   ];
+}
+
+/** Kinds of questions that another row answers better than turnfold, each with the best such row. */
+export function findBetterKinds(results: BudgetResults): string[] {
+  const rated = new RatedRows(results);
+  return ANSWER_KINDS.flatMap((kind) => {
+    const shareOf: ValueOf = ({ grades }) => (grades[kind] === undefined ? undefined : shareRight(grades[kind]));
+    return rated.compare(kind, (_, all) => meanOfFamilies(all, shareOf), { sign: 1, show: percent });
+  });
+}
+
+/** Rows that can be compared with turnfold. */
+class RatedRows {
+  readonly #own: readonly Measured[] | undefined;
+  readonly #fair: readonly (readonly [row: string, all: readonly Measured[]])[];
+
+  constructor({ measured }: BudgetResults) {
+    const byRow = Map.groupBy(measured, ({ row }) => row);
+    this.#own = byRow.get(OWN_ROW);
+    this.#fair = [...byRow].filter(([row, all]) => isFair(row, all));
+  }
+
+  compare(name: string, valueOf: (row: string, all: readonly Measured[]) => number, { sign, show }: Unit): string[] {
+    if (this.#own === undefined) return [];
+    const ours = valueOf(OWN_ROW, this.#own);
+    const values = this.#fair.map(([row, all]) => ({ row, value: valueOf(row, all) }));
+    const known = values.filter(({ value }) => !Number.isNaN(value));
+    const best = known.toSorted((one, other) => sign * (other.value - one.value))[0];
+    if (best === undefined || !(sign * (best.value - ours) > 0) || show(best.value) === show(ours)) return [];
+    return [`${name}: ${best.row} ${show(best.value)} (${OWN_ROW} ${show(ours)})`];
+  }
 }
 
 interface Unit {
@@ -116,6 +137,6 @@ const FAR: readonly [string, ValueOf] = ['far', ({ far }) => far];
 
 /** The oracle knows the future, and other rows of turnfold are settings of its own. */
 function isFair(row: string, all: readonly Measured[]): boolean {
-  const broken = all.filter((one) => one.broken.length > 0).length;
+  const broken = all.filter((one) => one.broken.includes('budget') || one.broken.includes('rounds')).length;
   return row !== 'oracle' && !row.startsWith(OWN_ROW) && broken <= MAX_BROKEN * all.length;
 }

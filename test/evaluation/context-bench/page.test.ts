@@ -235,7 +235,7 @@ describe('the Markdown page of the context benchmark', () => {
   test('the benchmark page begins with the answer in ten lines and one table, and says that figures hold for its recordings', () => {
     const [first = ''] = page.split('## Measure your own');
     expect(first.split('\n').filter((line) => line.startsWith('- ')).length).toBeLessThanOrEqual(10);
-    expect(first).toContain('The figures hold for these 3 recorded conversations.');
+    expect(first).toContain('The figures hold for the points of these 3 recorded conversations.');
     expect(first).toContain('Others are better');
     expect(first).toMatch(/\| turnfold \| 60\.0 \|/);
   });
