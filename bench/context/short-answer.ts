@@ -75,7 +75,7 @@ function writeBetter(results: BudgetResults): string {
   const better = findBetter(results);
   return better.length === 0
     ? `No other row is better ${place}.`
-    : `**Others are better** ${place}, in ${better.join(', ')}.`;
+    : `**Others are better** ${place}. ${better.join('. ')}.`;
 }
 
 /** A row is not compared if more of its contexts are above the budget or break rounds. */
@@ -122,7 +122,7 @@ class RatedRows {
     const known = values.filter(({ value }) => !Number.isNaN(value));
     const best = known.toSorted((one, other) => sign * (other.value - one.value))[0];
     if (best === undefined || !(sign * (best.value - ours) > 0) || show(best.value) === show(ours)) return [];
-    return [`${name}: ${best.row} ${show(best.value)} (${OWN_ROW} ${show(ours)})`];
+    return [`\`${name}\`: ${best.row} ${show(best.value)} (${OWN_ROW} ${show(ours)})`];
   }
 }
 

@@ -149,7 +149,7 @@ describe('tables of answers of the context benchmark', () => {
 
   test('the benchmark names the columns in which another row is better than turnfold, without rows that break guards', () => {
     const [first] = results.budgets;
-    expect(findBetter(first as Results['budgets'][number])).toEqual(['J: mask 25.0 (turnfold 12.5)']);
+    expect(findBetter(first as Results['budgets'][number])).toEqual(['`J`: mask 25.0 (turnfold 12.5)']);
     const broken = measuredOf({ row: 'window', recall: 1, broken: ['budget'] });
     expect(findBetter({ budget: 0.2, live: [], measured: [measuredOf({ row: 'turnfold' }), broken] })).toEqual([]);
   });
