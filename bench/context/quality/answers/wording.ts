@@ -2,7 +2,7 @@
 const EMPTY_WORDS: ReadonlySet<string> = new Set(
   (
     'about after again all also and any are because been before but can could did does doing done each else every few for from ' +
-    'get had has have hello here how into its just like make many more most much must need not now off one only other ' +
+    'get had has have hello here how into its just like make many more most much need not now off one only other ' +
     'our out over own please said same she should some such than thank thanks that the their them then there these they ' +
     'this those through too under until very want was way were what when where which while who will with would you your'
   ).split(' '),
