@@ -4,6 +4,9 @@ import type { ModelRequest } from './model.ts';
 import type { RawItems } from './raw-items.ts';
 import type { SeqRange } from './version.ts';
 
+/** Messages of the log that a summary reads, if earlier summaries stand for the older messages. */
+export const MAX_READ_MESSAGES = 2_048;
+
 export interface EarlierSummary {
   /** Text of the summary, without the user messages that were copied before it. */
   readonly text: string;
@@ -40,6 +43,11 @@ export interface SummaryRequest {
   readonly messages: readonly Message[];
   /** Summaries of parts of the range, oldest first. A summarizer may extend them. */
   readonly earlier?: readonly EarlierSummary[];
+  /**
+   * Texts of all earlier summaries in a long range, without the copied words of users. Code reads them instead of the
+   * oldest messages, because reading 10,000 messages takes seconds.
+   */
+  readonly older?: string;
   /** Current version, if the context starts with this range. Only then may the provider compact the range itself. */
   readonly opensVersion?: number;
   /** User message before the range. */

@@ -2,7 +2,7 @@ import { type Fragment, type Ledger, readLedger } from '../../compaction/evidenc
 import { valueTerms } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import type { SummaryRequest } from '../../domain/summarizer.ts';
+import { MAX_READ_MESSAGES, type SummaryRequest } from '../../domain/summarizer.ts';
 import { type CallPlaces, findCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';
@@ -12,7 +12,7 @@ export interface SummarySource {
   readonly ledger: Ledger;
   /** The user's request, the messages to summarize, and later messages. */
   readonly messages: readonly Message[];
-  /** Log number (seq) of the first message, assuming that the numbers have no gaps. */
+  /** Log number (seq) of the first message, assuming that the numbers have no gaps. An old summary takes one number. */
   readonly firstSeq: number;
   readonly values: Float64Array;
   /** Tokens of each fragment, estimated until the fragment is counted. */
@@ -28,10 +28,15 @@ export interface SummarySource {
 /** Tags of turnfold around a summary and around copied words of users. */
 const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
-type SourceRequest = Pick<SummaryRequest, 'range' | 'messages' | 'later' | 'keptLater' | 'userTexts' | 'userRequest'>;
+type SourceRequest = Pick<
+  SummaryRequest,
+  'range' | 'messages' | 'older' | 'later' | 'keptLater' | 'userTexts' | 'userRequest'
+>;
 
 export function* readSource(request: SourceRequest): Interruptible<SummarySource> {
-  const { range, messages, userRequest, userTexts = '', later = [], keptLater = 0 } = request;
+  const { range, userRequest, userTexts = '', later = [], keptLater = 0 } = request;
+  const messages = chooseMessages(request);
+  const skipped = request.messages.length - messages.length;
   const before: Message[] = userRequest === undefined ? [] : [{ role: 'user', content: userRequest }];
   const all = [...before, ...messages, ...later];
   const [start, end] = [before.length, before.length + messages.length];
@@ -60,7 +65,7 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
   return {
     ledger,
     messages: all,
-    firstSeq: range.from - start,
+    firstSeq: range.from + skipped - start,
     values,
     tokens,
     shown: shown.filter((index) => isOpen[index] === 0),
@@ -68,6 +73,12 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     newest: fragments.findLastIndex(({ message, text }) => message >= start && message < end && text.trim() !== ''),
     calls: findCalls(ledger, all),
   };
+}
+
+/** Lists the messages to read. In a long range, the texts of earlier summaries stand for the oldest messages. */
+function chooseMessages({ messages, older }: SourceRequest): readonly Message[] {
+  if (older === undefined || messages.length <= MAX_READ_MESSAGES) return messages;
+  return [{ role: 'summary', content: older }, ...messages.slice(-MAX_READ_MESSAGES)];
 }
 
 /** The owner of a chosen record is shown with that record, even if a copy of the user's text also shows the owner. */

@@ -1,15 +1,22 @@
 import { buildInSlices } from '../../compaction/context.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { type LogEntry, type Message, withoutReasoning } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { CachedPrefix, EarlierSummary, SummaryCall, SummaryRequest } from '../../domain/summarizer.ts';
+import {
+  type CachedPrefix,
+  type EarlierSummary,
+  MAX_READ_MESSAGES,
+  type SummaryCall,
+  type SummaryRequest,
+} from '../../domain/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { TurnUsage } from '../../domain/turn.ts';
 import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
-import type { Summary, Version } from '../../domain/version.ts';
+import type { SeqRange, Summary, Version } from '../../domain/version.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.ts';
 import type { ContextReader } from '../../store/contexts.ts';
 import type { SummaryLease } from '../../store/summaries.ts';
@@ -37,6 +44,8 @@ export interface EarlierSummaries {
 
 interface SequencePlace {
   readonly earlier?: EarlierSummaries;
+  /** Texts of the summaries within a long sequence. */
+  readonly older?: string;
   /** Version in which only the system prompt comes before the sequence. */
   readonly opensVersion?: number;
 }
@@ -68,24 +77,36 @@ export async function findPlace(
   { conversation, sequence }: SummarizationTask,
   { policy, state }: { readonly policy: Policy; readonly state: ConversationState },
 ): Promise<SequencePlace> {
-  if (policy.summarizer === 'structural') return {};
+  const isLong = sequence.to - sequence.from >= MAX_READ_MESSAGES;
+  if (policy.summarizer === 'structural' && !isLong) return {};
   const source = state.size.version === 0 ? undefined : await contexts.readContext(conversation);
   const opens = opensContext(source?.version.segments ?? [], sequence.from);
   const opening = opens ? { opensVersion: source?.version.number ?? 0 } : {};
   if (source === undefined) return opening;
-  const found = source.version.segments.flatMap((segment) => {
-    const isWithin = segment.from >= sequence.from && segment.to <= sequence.to;
-    if (segment.kind !== 'summary' || !isWithin) return [];
-    const summary = source.summaries.get(segment.summaryKey);
-    return summary === undefined ? [] : [{ key: segment.summaryKey, summary }];
-  });
+  const found = findSummaries(source, sequence);
+  const older = isLong ? joinTexts(found) : {};
+  if (policy.summarizer === 'structural') return older;
   const earlier = chooseEarlier(found, policy);
-  return earlier === undefined ? opening : { ...opening, earlier };
+  return { ...opening, ...older, ...(earlier === undefined ? {} : { earlier }) };
 }
 
 interface FoundSummary {
   readonly key: string;
   readonly summary: Summary;
+}
+
+function findSummaries({ version, summaries }: ContextSource, { from, to }: SeqRange): FoundSummary[] {
+  return version.segments.flatMap((segment) => {
+    const isWithin = segment.from >= from && segment.to <= to;
+    if (segment.kind !== 'summary' || !isWithin) return [];
+    const summary = summaries.get(segment.summaryKey);
+    return summary === undefined ? [] : [{ key: segment.summaryKey, summary }];
+  });
+}
+
+function joinTexts(found: readonly FoundSummary[]): Pick<SequencePlace, 'older'> {
+  const texts = found.map(({ summary }) => withoutUserTexts(summary.text));
+  return texts.length === 0 ? {} : { older: texts.join('\n') };
 }
 
 /**
@@ -136,7 +157,7 @@ export async function createRequest(
   const behind = { from: sequence.to + 1, to: sequence.to + MAX_LATER_MESSAGES };
   const later = await contexts.readLog(conversation, [behind]);
   const firstKept = head - prepared.policy.retentionWindow;
-  const { earlier, opensVersion } = place;
+  const { earlier, older, opensVersion } = place;
   const usage = new SummaryUsage();
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
@@ -166,6 +187,7 @@ export async function createRequest(
     onPassedOver: (model, outcome) => onEvent({ type: 'model_passed_over', ...scope, model, outcome }),
     ...(userRequest === undefined ? {} : { userRequest }),
     ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
+    ...(older === undefined ? {} : { older }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
   return { status: 'prepared', request, userTexts, usage };

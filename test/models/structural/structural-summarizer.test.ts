@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
+import { MAX_READ_MESSAGES } from '../../../src/domain/summarizer.ts';
 import { ballast, countSource, type Fixture, openFixture, round, say, summary } from './sequence-messages.ts';
 
 let fixture: Fixture;
@@ -282,6 +283,24 @@ describe('messages before and after the summarized range', () => {
 });
 
 describe('earlier summaries in the source', () => {
+  test('a structural summary of a long range reads the earlier summaries instead of the oldest messages', async () => {
+    const lines = Array.from({ length: MAX_READ_MESSAGES - 2 }, () => say('Checked the hall.'));
+    const asked: Message = { role: 'user', content: 'Send crate_88 to ramp_3.' };
+    const messages = [
+      say('The key lies in locker_17 of hall_B.'),
+      say('noise'),
+      ...lines,
+      asked,
+      say('crate_88 is sent.'),
+    ];
+    const older = 'agent: Bring order_4711 to dock_9.';
+    const text = await fixture.write({ messages, older, maxTokens: 400 });
+    expect(text).toContain('agent: Bring order_4711 to dock_9.');
+    expect(text).toContain(`user ${messages.length - 1}: Send crate_88 to ramp_3.`);
+    expect(text).not.toContain('locker_17');
+    expect(await fixture.write({ messages: messages.slice(2), older, maxTokens: 400 })).not.toContain('order_4711');
+  });
+
   const recent = [
     ...round({ id: 'c3', given: { path: 'src/new/valve.ts' }, result: 'export function open_valve(): void' }),
     say('Fixed open_valve.'),
