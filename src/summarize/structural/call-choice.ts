@@ -1,11 +1,10 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { scanPlaces } from '../../compaction/evidence/terms.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import { READ_ONLY_NAME } from '../model/effects.ts';
 import { describeCall } from '../progress/calls.ts';
 import type { PlacedCall } from './call-places.ts';
-import type { SummarySource } from './summary-source.ts';
 import { writeOutcome } from './summary-lines.ts';
+import type { SummarySource } from './summary-source.ts';
 
 export interface ChosenCalls {
   /** Lines of the calls, by their first fragments. The outcome of a call is not in its line. */
@@ -17,18 +16,23 @@ export interface ChosenCalls {
   readonly terms: readonly number[];
 }
 
-/** Maximum share of a summary for calls. A small summary has less, because its calls would displace all else. */
-const MAX_SHARE = Number(process.env.CALL_SHARE ?? 0.45);
-/** Tokens at which a summary gives its calls half of the maximum share. */
-const HALF_SHARE_TOKENS = Number(process.env.CALL_HALF ?? 300);
-const CALL_CHARS = Number(process.env.CALL_CHARS ?? 100);
+/**
+ * Tokens for calls in a very large summary, and tokens of a summary that gives its calls half of that. So calls take most
+ * of a small summary, in which other lines say little, and a fifth of a large one.
+ */
+const CALLS: Room = { most: 1_200, half: 1_500 };
+const CALL_CHARS = 100;
+const SHORT_CALL_CHARS = 56;
 const LINE_TOKENS = 2;
 /** A failed call stays as long as a worked call of half its age, because the agent would try it again. */
-const FAILED_AGE = Number(process.env.FAILED_AGE ?? 0.5);
-const READ_ONLY_AGE = Number(process.env.READ_AGE ?? 1);
+const FAILED_AGE = 0.5;
 
 /** Chooses the calls of a summary, the newest first. A call stands for its equal calls before it. */
-export function chooseCalls(counter: Pick<TokenCounter, 'countSync'>, source: SummarySource, room: number): ChosenCalls {
+export function chooseCalls(
+  counter: Pick<TokenCounter, 'countSync'>,
+  source: SummarySource,
+  room: number,
+): ChosenCalls {
   const { ledger, calls, end, shown } = source;
   const isShown = new Set(shown);
   const open = [...calls.placed].filter(
@@ -39,12 +43,17 @@ export function chooseCalls(counter: Pick<TokenCounter, 'countSync'>, source: Su
     .toSorted((a, b) => a.age - b.age);
   const lines = new Map<number, string>();
   const [whole, terms]: [number[], number[]] = [[], []];
-  let left = shareOf(room, MAX_SHARE);
+  let left = shareOf(room, CALLS);
   const all = left;
   for (const { head, placed } of ranked) {
-    const { text, isWhole } = describeCall(placed.made.call, CALL_CHARS);
-    const tokens = counter.countSync(`${text} ${writeOutcome(placed)}`) + LINE_TOKENS;
+    const outcome = writeOutcome(placed);
+    const tokensOf = ({ text }: { readonly text: string }): number =>
+      counter.countSync(`${text} ${outcome}`) + LINE_TOKENS;
+    let call = describeCall(placed.made.call, CALL_CHARS);
+    if (tokensOf(call) > left) call = describeCall(placed.made.call, SHORT_CALL_CHARS);
+    const tokens = tokensOf(call);
     if (tokens > left) break;
+    const { text, isWhole } = call;
     left -= tokens;
     lines.set(head, text);
     if (isWhole) whole.push(head);
@@ -53,14 +62,18 @@ export function chooseCalls(counter: Pick<TokenCounter, 'countSync'>, source: Su
   return { lines, whole, terms, tokens: Math.ceil(all - left) };
 }
 
-function ageFactor({ made, outcome }: PlacedCall): number {
-  if (outcome?.hasFailed === true) return FAILED_AGE;
-  return READ_ONLY_NAME.test(made.call.name) ? READ_ONLY_AGE : 1;
+function ageFactor({ outcome }: PlacedCall): number {
+  return outcome?.hasFailed === true ? FAILED_AGE : 1;
 }
 
-/** Part of a room for one purpose: half of the share in a room of `HALF_SHARE_TOKENS`, and near the share in a large one. */
-export function shareOf(room: number, maxShare: number): number {
-  return Math.floor((room * maxShare * room) / (room + HALF_SHARE_TOKENS));
+export interface Room {
+  readonly most: number;
+  readonly half: number;
+}
+
+/** Part of a room for one purpose. It grows with the room, but never above `most`. */
+export function shareOf(tokens: number, { most, half }: Room): number {
+  return Math.floor((most * tokens) / (tokens + half));
 }
 
 export function findTerms({ index }: Ledger, text: string): number[] {

@@ -24,7 +24,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { writeProgress } from '../progress/progress-lines.ts';
-import { chooseCalls, findTerms, shareOf } from './call-choice.ts';
+import { chooseCalls, findTerms, type Room, shareOf } from './call-choice.ts';
 import { leadFor } from './call-places.ts';
 import { escapeTags, renderLines, showFragments, writeOutcome } from './summary-lines.ts';
 import { readSource, type SummarySource } from './summary-source.ts';
@@ -44,8 +44,8 @@ const AIM = 0.985;
 const MAX_GROWTH = 2;
 const MARK_TOKENS = 2;
 const GAP_TOKENS = 3;
-/** Maximum share of the token limit for the lines in front. */
-const FRONT_SHARE = Number(process.env.FRONT_SHARE ?? 0.3);
+/** As for calls, for the lines in front. */
+const FRONT: Room = { most: 400, half: 1_000 };
 const LONGEST_LINE_TOKENS = 2_000;
 
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
@@ -140,7 +140,7 @@ interface ChosenLines {
 /** Chooses calls with their outcomes first, and beside them the fragments that are worth most. */
 function* choose(counter: Counter, source: SummarySource, maxTokens: number): Interruptible<ChosenLines> {
   const { ledger, values, tokens, shown, isOpen } = source;
-  const front = writeProgress(counter, source.progress, shareOf(maxTokens, FRONT_SHARE));
+  const front = writeProgress(counter, source.progress, shareOf(maxTokens, FRONT));
   const frontTokens = front.reduce((sum, line) => sum + counter.countSync(line) + 1, 0);
   const calls = chooseCalls(counter, source, maxTokens - frontTokens);
   yield;
