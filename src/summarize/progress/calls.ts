@@ -2,6 +2,7 @@ import { clipAtWord } from '../../compaction/evidence/call-line.ts';
 import { listPatchedFiles, listValues, readArguments } from '../../compaction/evidence/call-values.ts';
 import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
+import { holdsData } from '../model/log-quotes.ts';
 import { foldLine } from '../structural/text.ts';
 
 /** A call of the log, and how it ended. */
@@ -47,11 +48,16 @@ export interface CallOutcome {
   readonly line: string;
 }
 
+/** Outcome of a call whose result is not shown beside it. */
+export const WORKED: CallOutcome = { hasFailed: false, text: 'ok', line: '' };
+
 /** Stands between a call and its outcome. */
-export const OUTCOME_MARK = '⇒';
+const OUTCOME_MARK = '⇒';
 const FAILED = '✗';
 const MAX_ERROR_CHARS = 140;
 const MAX_RESULT_CHARS = 40;
+/** Maximum bytes of an outcome of a word or two, such as `paid`. */
+const MAX_WORD_BYTES = 16;
 /** Words with which an error states itself. Beside `ok`, they would read like a failure. */
 const ERROR_WORD = /\b(?:errors?|fail(?:ed|ures?)?|fatal|traceback|exception|denied|not found|no such|cannot)\b/i;
 /** A line in one pair of tags: `<error>No such order.</error>`. */
@@ -66,8 +72,8 @@ export function describeOutcome(result: Pick<Message, 'content' | 'isError'>): C
   const { status, line } = readOutcome(result);
   const folded = foldLine(line.replace(TAGS_AROUND, '$2'));
   if (status === 'ok') {
-    const isShown = isShort(result.content, line) && folded !== '' && !ERROR_WORD.test(folded);
-    return { hasFailed: false, text: isShown ? `ok: ${folded}` : 'ok', line: isShown ? folded : '' };
+    const isShown = isShort(result.content, line) && tells(folded);
+    return isShown ? { hasFailed: false, text: `ok: ${folded}`, line: folded } : WORKED;
   }
   const said = folded === '' ? '' : clipAtWord(folded, MAX_ERROR_CHARS);
   const named = status === 'error' ? 'error' : status.replaceAll('_', ' ');
@@ -75,8 +81,30 @@ export function describeOutcome(result: Pick<Message, 'content' | 'isError'>): C
   return { hasFailed: true, text: `${FAILED} ${text}`, line: said === folded ? folded : '' };
 }
 
+/**
+ * False for `ok` itself, for prose, because a tool may pose as a person, and for a line that reads like a failure.
+ */
+function tells(line: string): boolean {
+  const isWord = Buffer.byteLength(line) <= MAX_WORD_BYTES;
+  return (isWord || holdsData(line)) && line !== '' && !/^ok\W*$/i.test(line) && !ERROR_WORD.test(line);
+}
+
 function isShort(content: string, line: string): boolean {
   return content.length <= 4 * MAX_RESULT_CHARS && line.length <= MAX_RESULT_CHARS && content.trim() === line;
+}
+
+/** Such as `⇒ ok (×3)`. A call that is repeated later has no count: the last of equal calls stands for all. */
+export function writeOutcome({ count, isRepeated }: MadeCall, outcome: CallOutcome | undefined): string {
+  const times = count > 1 && !isRepeated ? ` (×${count})` : '';
+  return `${OUTCOME_MARK} ${outcome?.text ?? 'no result'}${times}`;
+}
+
+/** Names of read-only tools. Repeating their calls is harmless. */
+const READ_ONLY_NAME =
+  /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
+
+export function isReadOnly({ name }: Pick<ToolCall, 'name'>): boolean {
+  return READ_ONLY_NAME.test(name);
 }
 
 /** Names of arguments that say what a call does. */
@@ -100,8 +128,7 @@ export function describeCall(call: ToolCall, maxChars: number): { readonly text:
   let left = maxChars - call.name.length;
   let isWhole = true;
   for (const { key, text, at, rank } of ranked) {
-    const isAlone = shown.length === 0 && (rank === 0 || named.length === 1);
-    const label = isAlone || key === '' ? '' : `${key}: `;
+    const label = key === '' || (shown.length === 0 && isPlain(key)) ? '' : `${key}: `;
     const room = left - label.length;
     const fits = text.length <= room && !text.includes('\n');
     isWhole &&= fits;
@@ -113,6 +140,11 @@ export function describeCall(call: ToolCall, maxChars: number): { readonly text:
   }
   const said = shown.toSorted((a, b) => a.at - b.at).map((value) => value.said);
   return { text: foldLine(`${call.name} ${said.join(', ')}`), isWhole };
+}
+
+/** True for a key that says nothing beside its value. */
+function isPlain(key: string): boolean {
+  return SUBJECT_KEY.test(key) || key === 'changes' || /path|file|url/i.test(key);
 }
 
 function rankOf(key: string, text: string): number {

@@ -37,6 +37,7 @@ function isPath(text: string): boolean {
 /** A text that a command line passes to a program: `<<'EOF' > a.py`, its lines and `EOF`. */
 const HERE_TEXT = /<<-?\s*(['"]?)(\w+)\1([^\n]*)\n[\s\S]*?(?:\n\s*\2[^\S\n]*(?=\n|$)|$)/g;
 const QUOTED = /'[^']*'|"(?:\\.|[^"\\])*"/g;
+/** A quoted name. */
 const PLAIN_QUOTE = /^.[\w./~@%+:-]+.$/;
 /** Stands for a quoted text that is no name. */
 const TEXT = '\u0000';
@@ -55,7 +56,10 @@ function listShellChanges(command: string): FileChange[] {
 }
 
 function listCommandChanges(command: string): FileChange[] {
-  const words = command.replace(TO_FILE, ' ').split(/\s+/).filter((word) => word !== '');
+  const words = command
+    .replace(TO_FILE, ' ')
+    .split(/\s+/)
+    .filter((word) => word !== '');
   while (PREFIX.test(words[0] ?? '')) words.shift();
   const [program = '', ...given] = words;
   const written = [...command.matchAll(TO_FILE)]
@@ -85,7 +89,12 @@ function listProgramChanges(program: string, given: readonly string[]): FileChan
     case 'git': {
       const [verb = ''] = given;
       const restores = /^(?:checkout|restore)$/.test(verb);
-      return restores ? by(`git ${verb}`, names.slice(1).filter((name) => /[./]/.test(name))) : [];
+      return restores
+        ? by(
+            `git ${verb}`,
+            names.slice(1).filter((name) => /[./]/.test(name)),
+          )
+        : [];
     }
     default:
       return [];

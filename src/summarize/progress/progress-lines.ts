@@ -10,7 +10,7 @@ type Counter = Pick<TokenCounter, 'countSync'>;
 
 const COMMAND_CHARS = 100;
 const MAX_TEXT_CHARS = 160;
-const MORE_TOKENS = 6;
+const MORE_TOKENS = 12;
 
 /**
  * Writes test counts, changed files and the list of tasks within a size. Test counts are short and come first. Files
@@ -69,4 +69,3 @@ function writeTodo(counter: Counter, { items }: TodoList, maxTokens: number): st
   const closed = lines.length - shown.length;
   return [`${PROGRESS_MARKS.todo}${items.length} tasks${closed === 0 ? '' : `, ${closed} closed`}`, ...shown];
 }
-

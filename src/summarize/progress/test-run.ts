@@ -2,8 +2,9 @@ import { listValues, readArguments } from '../../compaction/evidence/call-values
 import type { ToolCall } from '../../domain/message.ts';
 
 /** Words with which programs count tests, in the order of the pairs below. */
-const WORD = '(?:pass(?:ed|es|ing)?|succe(?:eded|ss(?:es|ful)?)|fail(?:ed|ures?|ing|s)?|errors?|skipped|ignored|pending|broken|tests?|examples?|specs?|assertions?|total|ok)';
-const COUNT_FIRST = new RegExp(`\\b(\\d+)\\s+(?:tests?\\s+|examples?\\s+|suites?\\s+)?(${WORD})\\b`, 'gi');
+const WORD =
+  '(?:pass(?:ed|es|ing)?|succe(?:eded|ss(?:es|ful)?)|fail(?:ed|ures?|ing|s)?|errors?|skipped|ignored|pending|broken|tests?|examples?|specs?|assertions?|total|ok)';
+const COUNT_FIRST = new RegExp(`\\b(\\d+)%?\\s+(?:tests?\\s+|examples?\\s+|suites?\\s+)?(${WORD})\\b`, 'gi');
 const WORD_FIRST = new RegExp(`\\b(${WORD})(?:\\s+run)?\\s*[:=]\\s*(\\d+)\\b`, 'gi');
 /** A line about tests with one count, or with none: `Ran 17 tests in 0.1s`, `FAILED (failures=1)`, `ok  pkg/a  0.2s`. */
 const SINGLE =
@@ -20,7 +21,10 @@ const MAX_DISTANCE = 4;
 
 /** @returns the last lines of a result that count tests, at most three, or [] */
 export function findTestSummary(content: string): string[] {
-  const lines = content.slice(-END_CHARS).split('\n').map((line) => line.trim());
+  const lines = content
+    .slice(-END_CHARS)
+    .split('\n')
+    .map((line) => line.trim());
   const last = lines.findLastIndex((line) => countsTests(line));
   if (last < 0) return [];
   const found: string[] = [];
@@ -43,7 +47,8 @@ function countsTests(line: string): boolean {
 
 const COMMAND_KEY = /^(?:command|cmd|argv|script|code)$/i;
 /** Programs that show what others wrote. Counts of tests in their output come from a file. */
-const SHOWS = /^\s*(?:cd \S+ *(?:&&|;) *)?(?:cat|head|tail|less|more|grep|rg|sed|awk|nl|echo|printf|ls|find|git|diff|vi|nano)\b/;
+const SHOWS =
+  /^\s*(?:cd \S+ *(?:&&|;) *)?(?:cat|head|tail|less|more|grep|rg|sed|awk|nl|echo|printf|ls|find|git|diff|vi|nano)\b/;
 
 /** False for a call that only shows a text, in which counts of tests may stand, too. */
 export function mayRunTests(call: ToolCall): boolean {

@@ -1,6 +1,7 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import type { Message } from '../../domain/message.ts';
-import { type CallOutcome, describeOutcome, type MadeCall } from '../progress/calls.ts';
+import { type CallOutcome, describeOutcome, type MadeCall, WORKED } from '../progress/calls.ts';
+import { foldLine } from './text.ts';
 
 interface CallSource {
   readonly ledger: Ledger;
@@ -22,7 +23,17 @@ export interface CallPlaces {
   readonly firstOf: ReadonlyMap<number, readonly number[]>;
 }
 
-export function placeCalls({ fragments }: Ledger, messages: readonly Message[], made: readonly MadeCall[]): CallPlaces {
+interface CallMessages {
+  readonly messages: readonly Message[];
+  /** True if a later message made lines of this result useless. */
+  readonly isStale: (message: number) => boolean;
+}
+
+export function placeCalls(
+  { fragments }: Ledger,
+  made: readonly MadeCall[],
+  { messages, isStale }: CallMessages,
+): CallPlaces {
   const firstOf = new Map<number, number[]>();
   for (const [index, { message, partIndex, start }] of fragments.entries()) {
     if (start !== 0) continue;
@@ -36,11 +47,22 @@ export function placeCalls({ fragments }: Ledger, messages: readonly Message[], 
     const { content = '' } = messages[one.message] ?? {};
     const head = firstOf.get(one.message)?.[one.place + (content === '' ? 0 : 1)];
     if (head === undefined) continue;
-    const result = one.result === undefined ? undefined : messages[one.result];
-    placed.set(head, { made: one, outcome: result && describeOutcome(result) });
+    placed.set(head, { made: one, outcome: outcomeOf(one.result) });
     if (one.result !== undefined) headOf.set(one.result, head);
   }
   return { headOf, placed, firstOf };
+
+  function outcomeOf(result: number | undefined): CallOutcome | undefined {
+    if (result === undefined) return undefined;
+    const outcome = describeOutcome(messages[result] as Message);
+    return !outcome.hasFailed && isStale(result) ? WORKED : outcome;
+  }
+}
+
+/** True for a line of a result that stands beside the call. A call that worked shows its whole result, or none of it. */
+export function isBesideCall({ headOf, placed }: CallPlaces, { message, text }: Fragment): boolean {
+  const { hasFailed = false, line = '' } = placed.get(headOf.get(message) ?? -1)?.outcome ?? {};
+  return line !== '' && (!hasFailed || foldLine(text) === line);
 }
 
 export function headFor({ ledger, calls }: CallSource, index: number): number | undefined {

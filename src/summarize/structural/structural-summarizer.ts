@@ -23,10 +23,11 @@ import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { writeOutcome } from '../progress/calls.ts';
 import { writeProgress } from '../progress/progress-lines.ts';
 import { chooseCalls, findTerms, type Room, shareOf } from './call-choice.ts';
 import { leadFor } from './call-places.ts';
-import { escapeTags, renderLines, showFragments, writeOutcome } from './summary-lines.ts';
+import { escapeTags, renderLines, showFragments } from './summary-lines.ts';
 import { readSource, type SummarySource } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
@@ -126,7 +127,8 @@ function countExactly(counter: Counter, { ledger, tokens, calls }: SummarySource
   for (const index of chosen) {
     const call = calls.placed.get(index);
     const text = (ledger.fragments[index] as Fragment).text.trim();
-    tokens[index] = counter.countSync(call === undefined ? text : `${text} ${writeOutcome(call)}`) + 1;
+    tokens[index] =
+      counter.countSync(call === undefined ? text : `${text} ${writeOutcome(call.made, call.outcome)}`) + 1;
   }
 }
 

@@ -2,8 +2,8 @@ import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
 
 import { MARK, markSpeaker, SPEAKER_MARKS } from '../../compaction/evidence/summary-records.ts';
-import { OUTCOME_MARK } from '../progress/calls.ts';
-import { headFor, type PlacedCall } from './call-places.ts';
+import { writeOutcome } from '../progress/calls.ts';
+import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 import { foldRecord } from './text.ts';
 
@@ -38,7 +38,8 @@ export function renderLines(shown: readonly ShownFragment[]): string {
       lines.push(isMarked ? line.text : markLine(line, at > 0));
     }
     const outcome = folded.find((fragment) => fragment.outcome !== undefined)?.outcome;
-    if (outcome !== undefined && lines.length > first) lines[first] = `${lines[first]} ${fold(outcome)}`;
+    if (outcome !== undefined && lines.length > first)
+      lines[first] = `${lines[first]?.replace(/,$/, '')} ${fold(outcome)}`;
     const isCut = folded.at(-1)?.person?.isCutBehind === true;
     if (isCut && lines.at(-1)?.endsWith(GAP) === false) lines.push(`${lines.pop()} ${GAP}`);
   }
@@ -101,16 +102,10 @@ function showFragment(source: SummarySource, index: number, brief: string | unde
     ...(brief !== undefined && { text: brief }),
     index,
     status: stopped === true && fragment.part !== 'result' ? 'stopped' : undefined,
-    outcome: call && writeOutcome(call),
+    outcome: call && writeOutcome(call.made, call.outcome),
     isSummary: role === 'summary',
     ...(fragment.part === 'user' && { person: quotePerson(source, fragment) }),
   };
-}
-
-/** Such as `⇒ ok (×3)`. */
-export function writeOutcome({ made, outcome }: PlacedCall): string {
-  const times = made.count > 1 && !made.isRepeated ? ` (×${made.count})` : '';
-  return `${OUTCOME_MARK} ${outcome?.text ?? 'no result'}${times}`;
 }
 
 function quotePerson({ messages, firstSeq }: SummarySource, { message, start, end }: Fragment) {

@@ -4,10 +4,9 @@ import { forEachInSlices, type Interruptible } from '../../domain/interruptible.
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { type Progress, readProgress } from '../progress/progress.ts';
-import { type CallPlaces, placeCalls } from './call-places.ts';
+import { type CallPlaces, isBesideCall, placeCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';
-import { foldLine } from './text.ts';
 
 /** Fragments from which a summary is chosen, by their indexes in the ledger. */
 export interface SummarySource {
@@ -55,22 +54,18 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
   const mayChoose = ({ message, part, text }: Fragment): boolean =>
     message < end && !(part === 'result' && superseded.has(message)) && !FRAME.test(text.trim());
   const progress = yield* readProgress(all);
-  const calls = placeCalls(ledger, all, progress.calls);
-  const outcomeLines = new Map<number, string>();
-  for (const { made, outcome } of calls.placed.values())
-    if (made.result !== undefined && outcome !== undefined) outcomeLines.set(made.result, outcome.line);
-  // Stands beside its call already.
-  const isOutcome = ({ message, text }: Fragment): boolean => {
-    const line = outcomeLines.get(message) ?? '';
-    return line !== '' && foldLine(text) === line;
-  };
+  const staleMessages = new Set(fragments.flatMap(({ message }, index) => (stale[index] === 1 ? [message] : [])));
+  const calls = placeCalls(ledger, progress.calls, {
+    messages: all,
+    isStale: (message) => superseded.has(message) || staleMessages.has(message),
+  });
   const tokens = new Float64Array(fragments.length);
   const isOpen = new Uint8Array(fragments.length);
   const shown: number[] = [];
   yield* forEachInSlices(fragments, (fragment, index) => {
     tokens[index] = estimateTokens(fragment.text) + 1;
     if (isShown(fragment)) shown.push(index);
-    else if (stale[index] === 0 && mayChoose(fragment) && !isOutcome(fragment)) isOpen[index] = 1;
+    else if (stale[index] === 0 && mayChoose(fragment) && !isBesideCall(calls, fragment)) isOpen[index] = 1;
   });
   for (const [head, { made, outcome }] of calls.placed) {
     if (made.isRepeated) isOpen[head] = 0;
