@@ -1,11 +1,11 @@
 import type { Message } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import {
-  describeCall,
   describeOutcome,
   isReadOnly,
+  listMadeCalls,
   type MadeCall,
-  readCalls,
+  nameCall,
   writeOutcome,
 } from '../progress/calls.ts';
 import { foldLine } from '../structural/text.ts';
@@ -16,7 +16,7 @@ const ATTACHMENT_CHARS = 100;
 
 /** Code lists the calls: after a wrong list, the agent would repeat an action. Read-only calls are left out first. */
 export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
-  const all = readCalls(messages);
+  const all = listMadeCalls(messages);
   const newestFirst = all.filter(({ isRepeated }) => !isRepeated).toReversed();
   const ranked = [
     ...newestFirst.filter(({ call }) => !isReadOnly(call)),
@@ -36,7 +36,7 @@ export function listEffects(counter: TokenCounter, messages: readonly Message[],
 }
 
 function writeCall(made: MadeCall, messages: readonly Message[]): string {
-  const { text } = describeCall(made.call, CALL_CHARS);
+  const { text } = nameCall(made.call, CALL_CHARS);
   const result = made.result === undefined ? undefined : messages[made.result];
   if (result === undefined) return `${text} ${writeOutcome(made, undefined)}`;
   const outcome = describeOutcome(result);

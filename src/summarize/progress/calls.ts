@@ -20,7 +20,7 @@ export interface MadeCall {
 }
 
 /** Lists the calls of messages in their order. Calls are equal if tool and arguments are. */
-export function readCalls(messages: readonly Message[]): MadeCall[] {
+export function listMadeCalls(messages: readonly Message[]): MadeCall[] {
   const made: MadeCall[] = [];
   const lastEqual = new Map<string, MadeCall>();
   const callOf = new Map<string, MadeCall>();
@@ -117,7 +117,7 @@ const MIN_CLIPPED_CHARS = 24;
  * Writes tool and target of a call in one line. The value that says what the call does comes first, then words such as
  * paths and ids, then short texts. Long texts are left out, unless there is nothing else.
  */
-export function describeCall(call: ToolCall, maxChars: number): { readonly text: string; readonly isWhole: boolean } {
+export function nameCall(call: ToolCall, maxChars: number): { readonly text: string; readonly isWhole: boolean } {
   const values = listValues(readArguments(call), MAX_VALUES).filter(({ text }) => text.trim() !== '');
   const files = listPatchedFiles(values);
   const named = files.length === 0 ? values : [{ key: 'changes', text: files.join(' ') }, ...values];

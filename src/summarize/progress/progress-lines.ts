@@ -1,7 +1,7 @@
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { foldLine } from '../structural/text.ts';
-import { describeCall } from './calls.ts';
-import type { ChangedFile, Progress, TestRun, TodoList } from './progress.ts';
+import { nameCall } from './calls.ts';
+import type { ChangedFile, LogProgress, TestRun, TodoList } from './progress.ts';
 
 /** Starts of the lines in front of a summary. Code writes these lines, and data cannot pose as them. */
 export const PROGRESS_MARKS = { files: 'changed: ', tests: 'tests: ', todo: 'todo: ' } as const;
@@ -16,7 +16,7 @@ const MORE_TOKENS = 12;
  * Writes test counts, changed files and the list of tasks within a size. Test counts are short and come first. Files
  * changed last and tasks that are open stay longest.
  */
-export function writeProgress(counter: Counter, { files, tests, todo }: Progress, maxTokens: number): string[] {
+export function writeProgress(counter: Counter, { files, tests, todo }: LogProgress, maxTokens: number): string[] {
   let left = maxTokens;
   const take = (lines: readonly string[]): readonly string[] => {
     const tokens = lines.reduce((sum, line) => sum + counter.countSync(line) + 1, 0);
@@ -31,7 +31,7 @@ export function writeProgress(counter: Counter, { files, tests, todo }: Progress
 }
 
 function writeTests({ made, lines, isOld }: TestRun): string[] {
-  const { text } = describeCall(made.call, COMMAND_CHARS);
+  const { text } = nameCall(made.call, COMMAND_CHARS);
   const age = isOld ? ', before the last change' : '';
   return [`${PROGRESS_MARKS.tests}${text}${age}`, ...lines.map(foldLine)];
 }

@@ -1,6 +1,6 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import { describeOutcome, type MadeCall, readCalls } from './calls.ts';
+import { describeOutcome, listMadeCalls, type MadeCall } from './calls.ts';
 import { listChanges } from './file-changes.ts';
 import { findTestSummary, mayRunTests } from './test-run.ts';
 import { readTodoList, type TodoItem } from './todo-list.ts';
@@ -26,8 +26,8 @@ export interface TodoList {
   readonly message: number;
 }
 
-/** What was done, and how it ended. Code reads it from the log, so each part is a record of the log. */
-export interface Progress {
+/** Account of what was done and how it ended. Code reads all of it from the log, so a model cannot get it wrong. */
+export interface LogProgress {
   readonly calls: readonly MadeCall[];
   /** Changed files, the newest change last. */
   readonly files: readonly ChangedFile[];
@@ -36,8 +36,8 @@ export interface Progress {
 }
 
 /** Reads the progress of messages in one scan. */
-export function* readProgress(messages: readonly Message[]): Interruptible<Progress> {
-  const calls = readCalls(messages);
+export function* readLogProgress(messages: readonly Message[]): Interruptible<LogProgress> {
+  const calls = listMadeCalls(messages);
   yield;
   const files = new Map<string, ChangedFile>();
   let run: Omit<TestRun, 'isOld'> | undefined;

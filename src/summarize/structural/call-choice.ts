@@ -1,7 +1,7 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { scanPlaces } from '../../compaction/evidence/terms.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import { describeCall, isReadOnly, writeOutcome } from '../progress/calls.ts';
+import { isReadOnly, nameCall, writeOutcome } from '../progress/calls.ts';
 import type { PlacedCall } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 
@@ -82,8 +82,8 @@ class TakenCalls implements ChosenCalls {
       const outcome = writeOutcome(placed.made, placed.outcome);
       const sizeOf = ({ text }: { readonly text: string }): number =>
         this.#counter.countSync(`${text} ${outcome}`) + LINE_TOKENS;
-      const full = describeCall(placed.made.call, CALL_CHARS);
-      const said = this.tokens + sizeOf(full) <= maxTokens ? full : describeCall(placed.made.call, SHORT_CALL_CHARS);
+      const full = nameCall(placed.made.call, CALL_CHARS);
+      const said = this.tokens + sizeOf(full) <= maxTokens ? full : nameCall(placed.made.call, SHORT_CALL_CHARS);
       const tokens = sizeOf(said);
       if (this.tokens + tokens > maxTokens) return;
       this.tokens += tokens;

@@ -3,7 +3,7 @@ import { valueTerms } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
-import { type Progress, readProgress } from '../progress/progress.ts';
+import { type LogProgress, readLogProgress } from '../progress/progress.ts';
 import { type CallPlaces, isBesideCall, placeCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';
@@ -25,7 +25,7 @@ export interface SummarySource {
   readonly newest: number;
   readonly calls: CallPlaces;
   /** Progress that the messages to summarize hold, and the messages that stay do not show. */
-  readonly progress: Progress;
+  readonly progress: LogProgress;
   /** Index behind the last message to summarize. */
   readonly end: number;
 }
@@ -53,7 +53,7 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     (fragment.part === 'user' && isCopied(fragment, all[fragment.message], userTexts));
   const mayChoose = ({ message, part, text }: Fragment): boolean =>
     message < end && !(part === 'result' && superseded.has(message)) && !FRAME.test(text.trim());
-  const progress = yield* readProgress(all);
+  const progress = yield* readLogProgress(all);
   const staleMessages = new Set(fragments.flatMap(({ message }, index) => (stale[index] === 1 ? [message] : [])));
   const calls = placeCalls(ledger, progress.calls, {
     messages: all,
@@ -88,7 +88,7 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
 }
 
 /** Leaves out what the messages that stay in the context show themselves. */
-function withoutKept({ calls, files, tests, todo }: Progress, firstKept: number): Progress {
+function withoutKept({ calls, files, tests, todo }: LogProgress, firstKept: number): LogProgress {
   return {
     calls,
     files: files.filter(({ message }) => message < firstKept),

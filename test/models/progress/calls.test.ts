@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeCall, describeOutcome, readCalls, writeOutcome } from '../../../src/summarize/progress/calls.ts';
+import { describeOutcome, listMadeCalls, nameCall, writeOutcome } from '../../../src/summarize/progress/calls.ts';
 import { round } from '../structural/sequence-messages.ts';
 
 function call(name: string, given: Readonly<Record<string, unknown>>) {
@@ -7,7 +7,7 @@ function call(name: string, given: Readonly<Record<string, unknown>>) {
 }
 
 it('equal calls count up, and only the last of them is not repeated', () => {
-  const made = readCalls(['a', 'b', 'a'].flatMap((path, at) => round({ id: `c${at}`, given: { path } })));
+  const made = listMadeCalls(['a', 'b', 'a'].flatMap((path, at) => round({ id: `c${at}`, given: { path } })));
   expect(made.map(({ count, isRepeated, result }) => [count, isRepeated, result])).toEqual([
     [1, true, 1],
     [1, false, 3],
@@ -16,7 +16,7 @@ it('equal calls count up, and only the last of them is not repeated', () => {
 });
 
 it('a call that is not answered has no result', () => {
-  const [open] = readCalls(round({ id: 'a' }).slice(0, 1));
+  const [open] = listMadeCalls(round({ id: 'a' }).slice(0, 1));
   expect(open && writeOutcome(open, undefined)).toBe('⇒ no result');
 });
 
@@ -45,11 +45,11 @@ it.each([
   ['think', { thought: `The cause is ${'far away '.repeat(40)}` }, 'think thought: The cause is far away far away …'],
   ['list', {}, 'list'],
 ])('a call of %s with %j is described as %j', (name, given, text) => {
-  expect(describeCall(call(name, given), 48).text).toBe(text);
+  expect(nameCall(call(name, given), 48).text).toBe(text);
 });
 
 it('a long command is cut between words, and says that it is not whole', () => {
-  const { text, isWhole } = describeCall(call('bash', { command: `grep -rn ${'some_name '.repeat(20)}` }), 60);
+  const { text, isWhole } = nameCall(call('bash', { command: `grep -rn ${'some_name '.repeat(20)}` }), 60);
   expect(text).toMatch(/^bash grep -rn (?:some_name )+…$/);
   expect(isWhole).toBe(false);
 });

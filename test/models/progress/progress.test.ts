@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runToEnd } from '../../../src/domain/interruptible.ts';
-import { readProgress } from '../../../src/summarize/progress/progress.ts';
+import { readLogProgress } from '../../../src/summarize/progress/progress.ts';
 import { writeProgress } from '../../../src/summarize/progress/progress-lines.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { round } from '../structural/sequence-messages.ts';
@@ -10,8 +10,8 @@ const edit = (id: string, path: string) => round({ id, name: 'edit', given: { pa
 const test = (id: string, result: string) => round({ id, name: 'bash', given: { command: 'npm test' }, result });
 const todos = (id: string, items: readonly object[]) => round({ id, name: 'plan', given: { steps: items } });
 
-function linesOf(messages: Parameters<typeof readProgress>[0], maxTokens = 300): string[] {
-  return writeProgress(counter, runToEnd(readProgress(messages)), maxTokens);
+function linesOf(messages: Parameters<typeof readLogProgress>[0], maxTokens = 300): string[] {
+  return writeProgress(counter, runToEnd(readLogProgress(messages)), maxTokens);
 }
 
 it('the progress names each changed file with all that changed it, the newest change last', () => {
