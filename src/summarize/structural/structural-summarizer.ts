@@ -47,6 +47,8 @@ const MARK_TOKENS = 2;
 const GAP_TOKENS = 3;
 /** As for calls, for the lines in front. */
 const FRONT: Room = { most: 400, half: 1_000 };
+/** Minimum tokens of a summary with lines in front. In a smaller summary they would displace the calls. */
+const MIN_FRONT_TOKENS = 160;
 const LONGEST_LINE_TOKENS = 2_000;
 
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
@@ -142,7 +144,7 @@ interface ChosenLines {
 /** Chooses calls with their outcomes first, and beside them the fragments that are worth most. */
 function* choose(counter: Counter, source: SummarySource, maxTokens: number): Interruptible<ChosenLines> {
   const { ledger, values, tokens, shown, isOpen } = source;
-  const front = writeProgress(counter, source.progress, shareOf(maxTokens, FRONT));
+  const front = maxTokens < MIN_FRONT_TOKENS ? [] : writeProgress(counter, source.progress, shareOf(maxTokens, FRONT));
   const frontTokens = front.reduce((sum, line) => sum + counter.countSync(line) + 1, 0);
   const calls = chooseCalls(counter, source, maxTokens - frontTokens);
   yield;
