@@ -12,6 +12,8 @@ export interface CoverageRequest {
   readonly headTokens: number;
   /** Fragments that are shown in any case. Their terms count as covered. */
   readonly shown: readonly number[];
+  /** Further terms that count as covered. */
+  readonly covered?: readonly number[];
   /** Returns a fragment that must be chosen with the given fragment, unless it is shown already. Default: its owner. */
   readonly leadOf?: (index: number) => number | undefined;
   /**
@@ -71,7 +73,7 @@ class Choice {
   readonly #isRepresented: Uint8Array;
 
   constructor(request: CoverageRequest) {
-    const { ledger, maxTokens, shown } = request;
+    const { ledger, maxTokens, shown, covered = [] } = request;
     this.#request = request;
     this.#left = maxTokens;
     this.#isTaken = new Uint8Array(ledger.fragments.length);
@@ -79,6 +81,7 @@ class Choice {
     this.#seenIn = new Uint32Array(ledger.terms.length);
     this.#isRepresented = new Uint8Array(ledger.messages);
     for (const index of shown) this.#cover(index);
+    for (const term of covered) this.#isCovered[term] = 1;
   }
 
   isTaken(index: number): boolean {

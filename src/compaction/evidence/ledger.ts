@@ -37,6 +37,8 @@ export interface Term {
 export interface Ledger {
   readonly messages: number;
   readonly terms: readonly Term[];
+  /** Finds the index of a term by its text. */
+  readonly index: Pick<TermIndex, 'findPart'>;
   readonly fragments: readonly Fragment[];
   /** Index of the agent's last message. −1 if the agent wrote nothing. */
   readonly lastAgent: number;
@@ -83,8 +85,8 @@ class LedgerReader {
   readonly #fragments: Fragment[] = [];
   readonly #lastFragments: number[] = [];
 
-  get collected(): Pick<Ledger, 'terms' | 'fragments'> {
-    return { terms: this.#terms, fragments: this.#fragments };
+  get collected(): Pick<Ledger, 'terms' | 'index' | 'fragments'> {
+    return { terms: this.#terms, index: this.#index, fragments: this.#fragments };
   }
 
   get next(): number {

@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 interface Outcome {
   /** `ok`, `error`, or the status that the result states: `exit code 1`. */
   readonly status: string;
-  /** Last line of a failed call, or first line of any other call. May be empty. */
+  /** Line that states the error of a failed call, or the first line of any other call. May be empty. */
   readonly line: string;
 }
 
@@ -27,8 +27,13 @@ export function readOutcome({ content, isError = false }: Pick<Message, 'content
   const lines = readEnds(content).split('\n');
   const stated = readStatus(content, lines);
   const hasFailed = isError || ERROR_START.test(content);
-  const line = hasFailed || stated !== undefined ? lines.findLast(isMeaningful) : lines.find(isMeaningful);
+  const line = hasFailed || stated !== undefined ? findError(lines) : lines.find(isMeaningful);
   return { status: stated ?? (hasFailed ? 'error' : 'ok'), line: line?.trim() ?? '' };
+}
+
+/** The last line without indentation states the error. Indented lines are its details, such as frames of a stack. */
+function findError(lines: readonly string[]): string | undefined {
+  return lines.findLast((line) => isMeaningful(line) && !/^\s/.test(line)) ?? lines.findLast(isMeaningful);
 }
 
 /**

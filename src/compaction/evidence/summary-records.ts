@@ -9,7 +9,7 @@ export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = {
   call: '→ ',
   result: '← ',
 };
-export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← )/;
+export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← |changed: |tests: |todo: )/;
 
 export function markSpeaker(speaker: 'user' | 'system' | 'agent', seq: number): string {
   return `${speaker} ${seq}: `;

@@ -1,58 +1,68 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
-import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import type { Message } from '../../domain/message.ts';
-import { READ_ONLY_NAME } from '../model/effects.ts';
+import { type CallOutcome, describeOutcome, type MadeCall, WORKED } from '../progress/calls.ts';
+import { foldLine } from './text.ts';
 
 interface CallSource {
   readonly ledger: Ledger;
   readonly calls: CallPlaces;
 }
 
+export interface PlacedCall {
+  readonly made: MadeCall;
+  /** Absent while the call is open. */
+  readonly outcome: CallOutcome | undefined;
+}
+
 export interface CallPlaces {
   /** First fragment of each call, by the index of its result's message. */
   readonly headOf: ReadonlyMap<number, number>;
-  /** Indexes of calls that changed something or failed, and of the last lines of failed results. */
-  readonly effects: ReadonlySet<number>;
-  readonly failures: ReadonlyMap<number, string>;
+  /** Calls by their first fragment, in the order of the log. */
+  readonly placed: ReadonlyMap<number, PlacedCall>;
+  /** First fragment of the part that holds a fragment, by message and part. */
+  readonly firstOf: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Minimum terms of a line that can describe an error. */
-const MIN_ERROR_TERMS = 2;
+interface CallMessages {
+  readonly messages: readonly Message[];
+  /** True if a later message made lines of this result useless. */
+  readonly isStale: (message: number) => boolean;
+}
 
-export function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
+export function placeCalls(
+  { fragments }: Ledger,
+  made: readonly MadeCall[],
+  { messages, isStale }: CallMessages,
+): CallPlaces {
   const firstOf = new Map<number, number[]>();
-  const lastOf = new Map<number, number>();
-  for (const [index, { message, partIndex, start, terms }] of fragments.entries()) {
-    if (start === 0) {
-      const firsts = firstOf.get(message) ?? [];
-      firsts[partIndex] = index;
-      firstOf.set(message, firsts);
-    }
-    if (terms.length >= MIN_ERROR_TERMS) lastOf.set(message, index);
+  for (const [index, { message, partIndex, start }] of fragments.entries()) {
+    if (start !== 0) continue;
+    const firsts = firstOf.get(message) ?? [];
+    firsts[partIndex] = index;
+    firstOf.set(message, firsts);
   }
-  const headOfCall = new Map<string, number>();
   const headOf = new Map<number, number>();
-  const effects = new Set<number>();
-  const failures = new Map<number, string>();
-  for (const [index, message] of messages.entries()) {
-    const { content, toolCalls = [], toolCallId = '' } = message;
-    for (const [position, { id, name }] of toolCalls.entries()) {
-      const head = firstOf.get(index)?.[position + (content === '' ? 0 : 1)];
-      if (head === undefined) continue;
-      headOfCall.set(id, head);
-      if (!READ_ONLY_NAME.test(name)) effects.add(head);
-    }
-    const head = headOfCall.get(toolCallId);
+  const placed = new Map<number, PlacedCall>();
+  for (const one of made) {
+    const { content = '' } = messages[one.message] ?? {};
+    const head = firstOf.get(one.message)?.[one.place + (content === '' ? 0 : 1)];
     if (head === undefined) continue;
-    headOf.set(index, head);
-    const { status } = readOutcome(message);
-    if (status === 'ok' || superseded.has(index)) continue;
-    failures.set(index, status);
-    effects.add(head);
-    const line = lastOf.get(index);
-    if (line !== undefined) effects.add(line);
+    placed.set(head, { made: one, outcome: outcomeOf(one.result) });
+    if (one.result !== undefined) headOf.set(one.result, head);
   }
-  return { headOf, effects, failures };
+  return { headOf, placed, firstOf };
+
+  function outcomeOf(result: number | undefined): CallOutcome | undefined {
+    if (result === undefined) return undefined;
+    const outcome = describeOutcome(messages[result] as Message);
+    return !outcome.hasFailed && isStale(result) ? WORKED : outcome;
+  }
+}
+
+/** True for a line of a result that stands beside the call. A call that worked shows its whole result, or none of it. */
+export function isBesideCall({ headOf, placed }: CallPlaces, { message, text }: Fragment): boolean {
+  const { hasFailed = false, line = '' } = placed.get(headOf.get(message) ?? -1)?.outcome ?? {};
+  return line !== '' && (!hasFailed || foldLine(text) === line);
 }
 
 export function headFor({ ledger, calls }: CallSource, index: number): number | undefined {

@@ -23,8 +23,11 @@ import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { writeOutcome } from '../progress/calls.ts';
+import { writeProgress } from '../progress/progress-lines.ts';
+import { chooseCalls, findTerms, type Room, shareOf } from './call-choice.ts';
 import { leadFor } from './call-places.ts';
-import { renderLines, showFragments } from './summary-lines.ts';
+import { escapeTags, renderLines, showFragments } from './summary-lines.ts';
 import { readSource, type SummarySource } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
@@ -42,9 +45,11 @@ const AIM = 0.985;
 const MAX_GROWTH = 2;
 const MARK_TOKENS = 2;
 const GAP_TOKENS = 3;
+/** As for calls, for the lines in front. */
+const FRONT: Room = { most: 400, half: 1_000 };
+/** Minimum tokens of a summary with lines in front. In a smaller summary they would displace the calls. */
+const MIN_FRONT_TOKENS = 160;
 const LONGEST_LINE_TOKENS = 2_000;
-/** Share of the token limit for calls that changed something or failed. */
-const EFFECTS_SHARE = 0.2;
 
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
   return {
@@ -56,9 +61,9 @@ export function createStructuralSummarizer({ counter }: StructuralSummarizerOpti
       const source = await runInTurns(readSource(request), signal);
       let best = { text: '', tokens: 0 };
       for (let tries = 1, target = room; tries <= MAX_TRIES && best.tokens < MIN_FILL * room; tries += 1) {
-        const chosen = await runInTurns(choose(source, Math.floor(target)), signal);
-        if (tries === 1) countExactly(counter, source, chosen);
-        const text = renderLines(showFragments(source, chosen));
+        const { fragments, calls, front } = await runInTurns(choose(counter, source, Math.floor(target)), signal);
+        if (tries === 1) countExactly(counter, source, fragments);
+        const text = [...front.map(escapeTags), renderLines(showFragments(source, fragments, calls))].join('\n').trim();
         const tokens = await counter.count(text);
         if (tokens <= room && tokens > best.tokens) best = { text, tokens };
         target *= Math.min(MAX_GROWTH, (AIM * room) / Math.max(1, tokens));
@@ -104,7 +109,7 @@ async function writeOneLine(
   maxTokens: number,
   signal: AbortSignal,
 ): Promise<string> {
-  const [best] = await runInTurns(choose(source, LONGEST_LINE_TOKENS), signal);
+  const [best] = (await runInTurns(choose(counter, source, LONGEST_LINE_TOKENS), signal)).fragments;
   const line = best ?? source.newest;
   const text = line < 0 ? '' : renderLines(showFragments(source, [line]));
   const fitting = (await counter.clipStart(text, maxTokens - 1)).trimEnd();
@@ -120,26 +125,44 @@ function cutBetweenValues(text: string): string {
   return `${(last > 0 ? text.slice(0, last) : text).trimEnd()} ${GAP}`;
 }
 
-function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chosen: readonly number[]): void {
-  for (const index of chosen) tokens[index] = counter.countSync((ledger.fragments[index] as Fragment).text.trim()) + 1;
+function countExactly(counter: Counter, { ledger, tokens, calls }: SummarySource, chosen: readonly number[]): void {
+  for (const index of chosen) {
+    const call = calls.placed.get(index);
+    const text = (ledger.fragments[index] as Fragment).text.trim();
+    tokens[index] =
+      counter.countSync(call === undefined ? text : `${text} ${writeOutcome(call.made, call.outcome)}`) + 1;
+  }
 }
 
-function* choose(source: SummarySource, maxTokens: number): Interruptible<number[]> {
-  const { ledger, values, tokens, shown, isOpen, calls } = source;
-  const common = { ledger, values, tokens, headTokens: MARK_TOKENS, leadOf: (index: number) => leadFor(source, index) };
-  const effects = yield* chooseFragments({
-    ...common,
-    maxTokens: Math.floor(maxTokens * EFFECTS_SHARE),
-    shown,
-    mayChoose: (index) => isOpen[index] === 1 && calls.effects.has(index),
-  });
-  const used = effects.reduce((sum, index) => sum + (tokens[index] as number) + MARK_TOKENS, 0);
-  const others = yield* chooseFragments({
-    ...common,
-    maxTokens: maxTokens - used,
-    shown: [...shown, ...effects],
+interface ChosenLines {
+  readonly fragments: readonly number[];
+  readonly calls: ReadonlyMap<number, string>;
+  /** Lines in front of the summary. */
+  readonly front: readonly string[];
+}
+
+/** Chooses calls with their outcomes first, and beside them the fragments that are worth most. */
+function* choose(counter: Counter, source: SummarySource, maxTokens: number): Interruptible<ChosenLines> {
+  const { ledger, values, tokens, shown, isOpen } = source;
+  const front = maxTokens < MIN_FRONT_TOKENS ? [] : writeProgress(counter, source.progress, shareOf(maxTokens, FRONT));
+  const frontTokens = front.reduce((sum, line) => sum + counter.countSync(line) + 1, 0);
+  const calls = chooseCalls(counter, source, maxTokens - frontTokens);
+  yield;
+  const isWhole = new Set(calls.whole);
+  const fragments = yield* chooseFragments({
+    ledger,
+    values,
+    tokens,
+    headTokens: MARK_TOKENS,
+    maxTokens: maxTokens - frontTokens - calls.tokens,
+    shown: [...shown, ...calls.whole],
+    covered: [...calls.terms, ...front.flatMap((line) => findTerms(ledger, line))],
+    leadOf: (index) => {
+      const lead = leadFor(source, index);
+      return lead !== undefined && calls.lines.has(lead) ? undefined : lead;
+    },
     fillsUp: true,
-    mayChoose: (index) => isOpen[index] === 1,
+    mayChoose: (index) => isOpen[index] === 1 && !isWhole.has(index),
   });
-  return [...effects, ...others];
+  return { fragments, calls: calls.lines, front };
 }

@@ -1,6 +1,8 @@
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
+
 import { MARK, markSpeaker, SPEAKER_MARKS } from '../../compaction/evidence/summary-records.ts';
+import { writeOutcome } from '../progress/calls.ts';
 import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 import { foldRecord } from './text.ts';
@@ -10,8 +12,10 @@ const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 
 export interface ShownFragment extends Fragment {
   readonly index: number;
-  /** Such as `exit code 1` of a failed call. `stopped`: the agent wrote the text before its turn was canceled. */
+  /** `stopped`: the agent wrote the text before its turn was canceled. */
   readonly status: string | undefined;
+  /** How the call ended that this fragment begins. */
+  readonly outcome?: string | undefined;
   /** True for a line of an earlier summary, which already has a mark. */
   readonly isSummary: boolean;
   readonly person?: { readonly mark: string; readonly isCutBefore: boolean; readonly isCutBehind: boolean };
@@ -22,6 +26,7 @@ export function renderLines(shown: readonly ShownFragment[]): string {
   for (let from = 0, to = 0; from < shown.length; from = to) {
     const { message, partIndex } = shown[from] as ShownFragment;
     while (shown[to]?.message === message && shown[to]?.partIndex === partIndex) to += 1;
+    const first = lines.length;
     const folded = shown
       .slice(from, to)
       .map((fragment) => ({ ...fragment, text: fold(fragment.text) }))
@@ -32,6 +37,9 @@ export function renderLines(shown: readonly ShownFragment[]): string {
       if (at > 0 && line.isApart && !isMarked && !before.endsWith(GAP)) lines[lines.length - 1] = `${before} ${GAP}`;
       lines.push(isMarked ? line.text : markLine(line, at > 0));
     }
+    const outcome = folded.find((fragment) => fragment.outcome !== undefined)?.outcome;
+    if (outcome !== undefined && lines.length > first)
+      lines[first] = `${lines[first]?.replace(/,$/, '')} ${fold(outcome)}`;
     const isCut = folded.at(-1)?.person?.isCutBehind === true;
     if (isCut && lines.at(-1)?.endsWith(GAP) === false) lines.push(`${lines.pop()} ${GAP}`);
   }
@@ -39,7 +47,11 @@ export function renderLines(shown: readonly ShownFragment[]): string {
 }
 
 function fold(text: string): string {
-  return foldRecord(text).replace(OWN_TAG, '&lt;');
+  return escapeTags(foldRecord(text));
+}
+
+export function escapeTags(text: string): string {
+  return text.replace(OWN_TAG, '&lt;');
 }
 
 /** A continued line that looks marked gets a mark, too, so that data cannot pose as another author's words. */
@@ -52,41 +64,45 @@ function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: b
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
-/**
- * Lists fragments in the order of events, each result after its call. A failed call is always shown with its status.
- */
-export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
-  const { ledger, calls } = source;
-  const placed = chosen.map((index) => ({ at: headFor(source, index) ?? index, shown: showFragment(source, index) }));
-  const shownMessages = new Set(placed.map(({ shown }) => shown.message));
-  const shownIndexes = new Set(chosen);
-  for (const [message, status] of calls.failures) {
-    const head = calls.headOf.get(message);
-    if (head === undefined || !shownIndexes.has(head) || shownMessages.has(message)) continue;
-    const place = { message, part: 'result', partIndex: 0, start: 0, end: 0, owner: -1, line: 0, depth: 0 } as const;
-    const shown = {
-      ...place,
-      terms: [],
-      text: status,
-      status: undefined,
-      isSummary: false,
-      index: ledger.fragments.length,
-    };
-    placed.push({ at: head, shown });
-  }
-  placed.sort((a, b) => a.at - b.at || a.shown.index - b.shown.index);
+/** Lists fragments in the order of events, each result after its call. @param briefs lines of calls, by their heads */
+export function showFragments(
+  source: SummarySource,
+  chosen: readonly number[],
+  briefs: ReadonlyMap<number, string> = new Map(),
+): ShownFragment[] {
+  const whole = new Set(chosen);
+  const indexes = [...chosen, ...[...briefs.keys()].filter((head) => !whole.has(head))];
+  const placed = indexes.map((index) => ({
+    at: placeOf(source, index),
+    shown: showFragment(source, index, whole.has(index) ? undefined : briefs.get(index)),
+  }));
+  placed.sort(
+    (a, b) =>
+      a.at - b.at ||
+      Number(a.shown.part === 'result') - Number(b.shown.part === 'result') ||
+      a.shown.index - b.shown.index,
+  );
   return placed.map(({ shown }) => shown);
 }
 
-function showFragment(source: SummarySource, index: number): ShownFragment {
+/** The values of a call stand under its head, before the lines of its result. */
+function placeOf(source: SummarySource, index: number): number {
+  const { part, message, partIndex } = source.ledger.fragments[index] as Fragment;
+  if (part === 'call') return source.calls.firstOf.get(message)?.[partIndex] ?? index;
+  return headFor(source, index) ?? index;
+}
+
+function showFragment(source: SummarySource, index: number, brief: string | undefined): ShownFragment {
   const { ledger, messages, calls } = source;
   const fragment = ledger.fragments[index] as Fragment;
   const { role, stopped } = messages[fragment.message] ?? {};
-  const said = stopped === true ? 'stopped' : undefined;
+  const call = calls.placed.get(index);
   return {
     ...fragment,
+    ...(brief !== undefined && { text: brief }),
     index,
-    status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
+    status: stopped === true && fragment.part !== 'result' ? 'stopped' : undefined,
+    outcome: call && writeOutcome(call.made, call.outcome),
     isSummary: role === 'summary',
     ...(fragment.part === 'user' && { person: quotePerson(source, fragment) }),
   };

@@ -3,7 +3,8 @@ import { valueTerms } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import { MAX_READ_MESSAGES, type SummaryRequest } from '../../domain/summarizer.ts';
-import { type CallPlaces, findCalls } from './call-places.ts';
+import { type LogProgress, readLogProgress } from '../progress/progress.ts';
+import { type CallPlaces, isBesideCall, placeCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';
 
@@ -23,6 +24,10 @@ export interface SummarySource {
   /** Index of the last fragment to summarize, or −1. */
   readonly newest: number;
   readonly calls: CallPlaces;
+  /** Progress that the messages to summarize hold, and the messages that stay do not show. */
+  readonly progress: LogProgress;
+  /** Index behind the last message to summarize. */
+  readonly end: number;
 }
 
 /** Tags of turnfold around a summary and around copied words of users. */
@@ -53,14 +58,24 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     (fragment.part === 'user' && isCopied(fragment, all[fragment.message], userTexts));
   const mayChoose = ({ message, part, text }: Fragment): boolean =>
     message < end && !(part === 'result' && superseded.has(message)) && !FRAME.test(text.trim());
+  const progress = yield* readLogProgress(all);
+  const staleMessages = new Set(fragments.flatMap(({ message }, index) => (stale[index] === 1 ? [message] : [])));
+  const calls = placeCalls(ledger, progress.calls, {
+    messages: all,
+    isStale: (message) => superseded.has(message) || staleMessages.has(message),
+  });
   const tokens = new Float64Array(fragments.length);
   const isOpen = new Uint8Array(fragments.length);
   const shown: number[] = [];
   yield* forEachInSlices(fragments, (fragment, index) => {
     tokens[index] = estimateTokens(fragment.text) + 1;
     if (isShown(fragment)) shown.push(index);
-    else if (stale[index] === 0 && mayChoose(fragment)) isOpen[index] = 1;
+    else if (stale[index] === 0 && mayChoose(fragment) && !isBesideCall(calls, fragment)) isOpen[index] = 1;
   });
+  for (const [head, { made, outcome }] of calls.placed) {
+    if (made.isRepeated) isOpen[head] = 0;
+    if (outcome !== undefined) tokens[head] = (tokens[head] as number) + estimateTokens(outcome.text) + 1;
+  }
   openOwners(fragments, shown, isOpen);
   return {
     ledger,
@@ -71,7 +86,19 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     shown: shown.filter((index) => isOpen[index] === 0),
     isOpen,
     newest: fragments.findLastIndex(({ message, text }) => message >= start && message < end && text.trim() !== ''),
-    calls: findCalls(ledger, all),
+    calls,
+    progress: withoutKept(progress, firstKept),
+    end,
+  };
+}
+
+/** Leaves out what the messages that stay in the context show themselves. */
+function withoutKept({ calls, files, tests, todo }: LogProgress, firstKept: number): LogProgress {
+  return {
+    calls,
+    files: files.filter(({ message }) => message < firstKept),
+    tests: tests !== undefined && (tests.made.result ?? 0) < firstKept ? tests : undefined,
+    todo: todo !== undefined && todo.message < firstKept ? todo : undefined,
   };
 }
 

@@ -30,11 +30,8 @@ describe('the lines of a summary', () => {
   test('a structural summary marks calls, outcomes, failures and words of the agent, in the order of events', async () => {
     const lines = (await fixture.write({ messages: story, maxTokens: 200 })).split('\n');
     const expected = [
-      '→ get_order order_id: #W123',
-      '← status: pending, total: 482.5',
-      '→ bash command: npm test',
-      '← error: Traceback',
-      'TypeError: x_total is null in src/pay/charge.ts',
+      '→ get_order order_id: #W123 ⇒ ok: status: pending, total: 482.5',
+      '→ bash npm test ⇒ ✗ TypeError: x_total is null in src/pay/charge.ts',
       'agent: The cause is a missing await in src/pay/charge.ts. Shall I fix it?',
     ];
     expect(lines.filter((line) => expected.includes(line))).toEqual(expected);
@@ -58,7 +55,7 @@ describe('the lines of a summary', () => {
     const answer = 'TypeError: x_total is null in src/pay/charge.ts';
     const read = round({ id: 'c1', name: 'read', given: { path }, result: answer });
     const lines = (await fixture.write({ messages: [...noise, ...read, ballast(400)], maxTokens: 100 })).split('\n');
-    expect(lines).toEqual(expect.arrayContaining([`→ read path: ${path}`, `← ${answer}`]));
+    expect(lines).toEqual(expect.arrayContaining([`→ read path: ${path} ⇒ ok`, `← ${answer}`]));
   });
 
   test('a structural summary puts the outcome of each parallel call behind its call', async () => {
@@ -76,7 +73,7 @@ describe('the lines of a summary', () => {
     });
     expect(text).toContain(
       ['a', 'b', 'c']
-        .map((name) => `→ read path: src/${name}.ts\n← export const value_${name} = make_${name}();`)
+        .map((name) => `→ read src/${name}.ts ⇒ ok: export const value_${name} = make_${name}();`)
         .join('\n'),
     );
   });
@@ -96,13 +93,13 @@ describe('the lines of a summary', () => {
   });
 
   test.each([
-    ['<returncode>2</returncode>\nmake: stop at target_17', '← returncode 2: '],
-    ['Error: user_17 was not found', '← error: '],
-    ['make: stop at target_17\n\nCommand exited with code 2', '← exited with code 2: '],
-  ])('a structural summary states the status of the failed result %j', async (result, mark) => {
+    ['<returncode>2</returncode>\nmake: stop at target_17', 'returncode 2: make: stop at target_17'],
+    ['Error: user_17 was not found', 'Error: user_17 was not found'],
+    ['make: stop at target_17\n\nCommand exited with code 2', 'exited with code 2: Command exited with code 2'],
+  ])('a structural summary states the status of the failed result %j', async (result, status) => {
     const messages = [...noise, ...round({ id: 'c1', name: 'bash', given: { command: 'make' }, result })];
     const text = await fixture.write({ messages, maxTokens: 200 });
-    expect(text).toContain(`→ bash command: make\n${mark}`);
+    expect(text).toContain(`→ bash make ⇒ ✗ ${status}`);
     expect(text).toContain('_17');
   });
 
@@ -114,8 +111,8 @@ describe('the lines of a summary', () => {
     const paid = round({ id: 'p', name: 'pay_invoice', given: { invoice: 'INV-4711', cents: 95_000 }, result: 'done' });
     const failed = round({ id: 'f', name: 'refund', given: { invoice: 'INV-0815' }, result: 'denied', isError: true });
     const text = await fixture.write({ messages: [...paid, ...failed, ...filler], maxTokens: 200 });
-    expect(text).toContain('→ pay_invoice invoice: INV-4711, cents: 95000');
-    expect(text).toContain('→ refund invoice: INV-0815');
+    expect(text).toContain('→ pay_invoice invoice: INV-4711, cents: 95000 ⇒ ok: done');
+    expect(text).toContain('→ refund invoice: INV-0815 ⇒ ✗ error: denied');
   });
 });
 
@@ -311,7 +308,7 @@ describe('earlier summaries in the source', () => {
     for (const text of [first, `<summary messages="1-9">\n<users>\n1: Mend it.\n</users>\n${first}\n</summary>`]) {
       const second = await fixture.write({ messages: [...noise, summary(text), ...recent], maxTokens: 300 });
       for (const line of first.split('\n')) expect(second.split('\n')).toContain(line);
-      expect(second).toContain('→ read path: src/new/valve.ts\n');
+      expect(second).toContain('→ read src/new/valve.ts ⇒ ok');
       expect(second).not.toMatch(/<.?(?:summary|users)/);
     }
   });
@@ -321,7 +318,7 @@ describe('earlier summaries in the source', () => {
     for (let turn = 0; turn < 20; turn += 1) {
       text = await fixture.write({ messages: [...noise, summary(text), ...recent], maxTokens: 200 });
       // Two calls may be alike, but have different outcomes.
-      const lines = text.split('\n').filter((line) => line !== '→ list');
+      const lines = text.split('\n').filter((line) => !line.startsWith('→ list'));
       expect(new Set(lines).size).toBe(lines.length);
     }
     expect(text).toContain('#W8819');
@@ -438,19 +435,19 @@ describe('the lines of calls', () => {
     {
       name: 'a command that is a list of words is one command line',
       given: { command: ['bash', '-lc', "sed -n '1,200p' truckCreate.ts"], workdir: '/srv/build/harbour-desk' },
-      line: "→ shell command: sed -n '1,200p' truckCreate.ts, workdir: /srv/build/harbour-desk",
+      line: "→ shell sed -n '1,200p' truckCreate.ts, workdir: /srv/build/harbour-desk ⇒ ok: ok_17 of order_17",
     },
     {
       name: 'words with blanks are quoted',
       given: { command: ['git', 'commit', '-m', 'Fix order_17'] },
-      line: "→ shell command: git commit -m 'Fix order_17'",
+      line: "→ shell git commit -m 'Fix order_17' ⇒ ok: ok_17 of order_17",
     },
     {
       name: 'a patch names the files that it changes',
       given: {
         patch: '*** Begin Patch\n*** Update File: src/m3.rs\n@@\n-a\n+b\n*** Add File: src/m4.rs\n+c\n*** End Patch',
       },
-      line: '→ shell changes: src/m3.rs, src/m4.rs,',
+      line: '→ shell changes: src/m3.rs, src/m4.rs ⇒ ok: ok_17 of order_17',
     },
   ])('a structural summary shows a tool call in one line: $name', async ({ given, line }) => {
     const messages = [...noise, ...round({ id: 'c1', name: 'shell', given, result: 'ok_17 of order_17' })];
@@ -460,10 +457,7 @@ describe('the lines of calls', () => {
   test('a structural summary states the status of a failed call even if it shows nothing else of this call', async () => {
     const failed = round({ id: 'f', name: 'refund', given: { invoice: 'INV-0815' }, result: '}', isError: true });
     const lines = (await fixture.write({ messages: [...noise, ...failed], maxTokens: 120 })).split('\n');
-    expect(lines.slice(lines.indexOf('→ refund invoice: INV-0815')).slice(0, 2)).toEqual([
-      '→ refund invoice: INV-0815',
-      '← error',
-    ]);
+    expect(lines).toContain('→ refund invoice: INV-0815 ⇒ ✗ error');
   });
 
   test('a structural summary decodes JSON in a result before it chooses lines, and leaves out lines of brackets alone', async () => {

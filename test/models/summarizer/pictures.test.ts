@@ -39,7 +39,7 @@ it('the description of a picture names the file that the tool call asked for, or
   ];
   const { text } = (await world.summarize({ messages })) as { text: string };
   expect(contentOf(world.requests[0] as never)).toContain('[picture docs/plan.png (image/png, 3 KB) in message 12]');
-  expect(text).toContain('- view docs/plan.png → ok: [picture docs/plan.png (image/png, 3 KB)]');
+  expect(text).toContain('- view docs/plan.png ⇒ ok: [picture docs/plan.png (image/png, 3 KB)]');
   expect(text).toContain('user 14: The door of the shop. [picture door.png (image/png, 3 KB)]');
 });
 
