@@ -84,7 +84,7 @@ export async function findPlace(
   const opening = opens ? { opensVersion: source?.version.number ?? 0 } : {};
   if (source === undefined) return opening;
   const found = findSummaries(source, sequence);
-  const older = isLong ? joinTexts(found) : {};
+  const older = joinTexts(found, isLong);
   if (policy.summarizer === 'structural') return older;
   const earlier = chooseEarlier(found, policy);
   return { ...opening, ...older, ...(earlier === undefined ? {} : { earlier }) };
@@ -104,9 +104,9 @@ function findSummaries({ version, summaries }: ContextSource, { from, to }: SeqR
   });
 }
 
-function joinTexts(found: readonly FoundSummary[]): Pick<SequencePlace, 'older'> {
+function joinTexts(found: readonly FoundSummary[], isLong: boolean): Pick<SequencePlace, 'older'> {
   const texts = found.map(({ summary }) => withoutUserTexts(summary.text));
-  return texts.length === 0 ? {} : { older: texts.join('\n') };
+  return !isLong || texts.length === 0 ? {} : { older: texts.join('\n') };
 }
 
 /**
