@@ -46,11 +46,7 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): In
   const room = measureRoom(layout, request, budget);
   const whole = divideBudget(room, policy, measureAll(layout, policy, isHard));
   yield;
-  const tail = findTail(
-    layout,
-    Math.max(whole.tail, newestWithin(layout, LAST_SHARE * (room.budget - room.fixed))),
-    isHard,
-  );
+  const tail = findTail(layout, whole.tail, isHard);
   yield;
   for (const scope of scopesOf(policy)) {
     const found = yield* findSequences(
@@ -74,8 +70,6 @@ function scopesOf({ scope }: Policy): readonly Policy['scope'][] {
   return scope === 'prefix' ? ['prefix'] : ['sequences', 'prefix'];
 }
 
-/** The newest step of the agent stays verbatim up to this share of the room, even if the tail's share is smaller. */
-const LAST_SHARE = 0.25;
 /** Share of the room for unread results. Larger results are clipped. */
 const UNREAD_SHARE = 0.6;
 
@@ -160,13 +154,6 @@ function measureBeside(
 
 function addUp(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-/** @returns tokens of the newest group that is not fixed, or 0 if they exceed `maxTokens` */
-function newestWithin({ groups, groupWeights, protections }: Layout, maxTokens: number): number {
-  const newest = groups.findLastIndex((_, group) => !isFixed(protections[group]));
-  const tokens = groupWeights[newest]?.tokens ?? 0;
-  return tokens <= maxTokens ? tokens : 0;
 }
 
 /** The newest messages of a context, which stay verbatim. */

@@ -16,9 +16,8 @@ export interface Available {
  * Divides a budget before any part of it is spent.
  * 1. The fixed part is subtracted.
  * 2. The minimum sizes of summaries and the floor come next.
- * 3. Users' words, summaries and the tail get their shares of the rest. The tail's share is what the others leave of 1.
- * 4. Tokens that a part cannot use flow to the summaries, which say most per token, then to the tail, then to the
- * users' words.
+ * 3. Users' words and summaries get their shares of the rest, and the tail gets what remains.
+ * 4. Tokens that a part cannot use flow to the tail, then to the summaries, then to the users' words.
  *
  * A part never shrinks when the budget grows.
  */
@@ -27,15 +26,13 @@ export function divideBudget(
   { budgetShares }: Pick<Policy, 'budgetShares'>,
   available: Available,
 ): BudgetDivision {
-  const { users: usersShare, summaries: summariesShare } = budgetShares;
   const room = Math.max(0, budget - fixed);
   const least = Math.min(available.summaries, available.minSummaries, room);
   const floor = Math.min(available.floor, room - least);
-  let users = Math.min(available.users, room * usersShare, room - least - floor);
-  const tailShare = Math.min(available.tail, Math.max(floor, room * (1 - usersShare - summariesShare)));
-  const most = Math.max(least, room * summariesShare, room - users - tailShare);
-  const summaries = Math.min(available.summaries, most, room - floor - users);
+  let users = Math.min(available.users, room * budgetShares.users, room - least - floor);
+  let summaries = Math.min(available.summaries, Math.max(least, room * budgetShares.summaries), room - floor - users);
   const tail = Math.min(available.tail, room - users - summaries);
+  summaries = Math.min(available.summaries, room - users - tail);
   users = Math.min(available.users, room - summaries - tail);
   return {
     budget: toTokens(budget),

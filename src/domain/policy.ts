@@ -110,11 +110,11 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
-  /** Shares of the budget that fixed messages leave. The latest messages get what these shares leave of 1. */
+  /** Shares of the budget that fixed messages leave. The latest messages get what these shares leave. */
   budgetShares: budgetSharesSchema
     .optional()
     .describe(
-      'Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have the rest. Summaries get what the others do not need.',
+      'Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have the rest, and what the others do not need.',
     ),
   /** Texts that follow the system prompt in every request. Compaction never changes them. */
   pins: boundedList(pin, 1_000)
@@ -209,7 +209,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   scope: 'sequences',
   keepPrefix: 0,
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
-  budgetShares: { users: 0.2, summaries: 0.7 },
+  budgetShares: { users: 0.2, summaries: 0.6 },
   pins: [],
   keepFirstUser: true,
   maskToolResults: false,

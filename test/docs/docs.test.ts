@@ -76,7 +76,7 @@ describe('docs/reference/policy.md', () => {
       reviewTtl: '7 days',
       pins: 'none',
       strategy: '`{min: [{evict: 0.6}, {retain: 10}]}`',
-      budgetShares: '`{users: 0.2, summaries: 0.7}`',
+      budgetShares: '`{users: 0.2, summaries: 0.6}`',
     };
     expect(shown.replace(/^`(\w+)`$/, '$1')).toContain(words[name] ?? JSON.stringify(value).replaceAll('"', ''));
   });

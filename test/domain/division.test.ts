@@ -66,7 +66,7 @@ describe('the division of a token budget', () => {
 
   test.each<[string, Partial<Available>, Pick<BudgetDivision, 'users' | 'summaries' | 'tail'>]>([
     ['with plenty of each, every part gets its share', {}, { users: 200, summaries: 600, tail: 200 }],
-    ['what users do not need goes to the summaries', { users: 50 }, { users: 50, summaries: 750, tail: 200 }],
+    ['what users do not need goes to the tail', { users: 50 }, { users: 50, summaries: 600, tail: 350 }],
     ['what summaries do not need goes to the tail', { summaries: 100 }, { users: 200, summaries: 100, tail: 700 }],
     ['what the tail does not need goes to the summaries', { tail: 50 }, { users: 200, summaries: 750, tail: 50 }],
     [

@@ -58,7 +58,7 @@ test('over thousands of turns, summaries stay within their share of the token bu
     expect(next).toBe(entries.length + 1);
   }
   expect(passes).toBeGreaterThan(TURNS * 0.03);
-  // The shares of the summaries and of the users' words in them, and what whole groups leave unused of the tail's share.
-  expect(largestShare).toBeLessThanOrEqual(0.92);
+  // The shares of the summaries and of the users' words in them, and what whole groups leave unused of the tail.
+  expect(largestShare).toBeLessThanOrEqual(0.82);
   expect(largestShare).toBeGreaterThan(0.6);
 });

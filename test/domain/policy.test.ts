@@ -51,7 +51,7 @@ describe('mergePolicies', () => {
       keepFirstUser: true,
       maskToolResults: false,
       summarizer: 'structural',
-      budgetShares: { users: 0.2, summaries: 0.7 },
+      budgetShares: { users: 0.2, summaries: 0.6 },
       pins: [],
       minSequenceMessages: 2,
       minSequenceTokens: 256,
