@@ -4,6 +4,7 @@ import type { Weigh } from './clip.ts';
 import { type ContextEvidence, type FragmentRange, isShown } from './context-evidence.ts';
 import { chooseFragments } from './evidence/coverage.ts';
 import type { Fragment, Ledger } from './evidence/ledger.ts';
+import { breakBefore } from './evidence/word-breaks.ts';
 import { excerptMessage, mostRanges } from './excerpt.ts';
 
 interface ExcerptRequest {
@@ -156,7 +157,8 @@ class TakenFragments {
   /** Keeps the start of a text of which no fragment fits. @returns its tokens */
   addStart(item: ContextItem, maxTokens: number): number {
     const { message, tokens, logged = message } = item;
-    const chars = Math.floor((logged.content.length * maxTokens) / Math.max(tokens, logged.content.length));
+    const most = Math.floor((logged.content.length * maxTokens) / Math.max(tokens, logged.content.length));
+    const chars = breakBefore(logged.content, most);
     if (this.#ranges.has(item) || chars <= 0) return 0;
     this.#starts.set(item, chars);
     return maxTokens;

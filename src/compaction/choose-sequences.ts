@@ -13,7 +13,11 @@ import {
   HARD_SOURCE_SHARE,
   maxSummaryTokens,
   minSummaryTokens,
+  SMALL_ROOM_TOKENS,
 } from './summary-caps.ts';
+
+/** Messages of at most this mean size stay or go as a whole. A part of such a message would save no tokens. */
+const SHORT_MESSAGE_TOKENS = 40;
 
 interface ChosenSequences {
   readonly sequences: readonly CappedSequence[];
@@ -48,6 +52,7 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): In
   yield;
   const tail = findTail(layout, whole.tail, isHard);
   yield;
+  const mayStayWhole = policy.scope === 'sequences' && roomOf(room.budget, room.fixed) < SMALL_ROOM_TOKENS;
   for (const scope of scopesOf(policy)) {
     const found = yield* findSequences(
       layout,
@@ -55,7 +60,7 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): In
       { isTokenBound: true, tailStart: tail.start, mayRelaxFloor: isHard },
     );
     const sequences = found.eligible;
-    if (sequences.length === 0) continue;
+    if (sequences.length === 0 || (mayStayWhole && sequences.every(hasShortMessages))) continue;
     const available = measureBeside(layout, policy, { tail, sequences });
     const division = divideBudget(room, policy, available);
     if (scope === 'prefix') return { sequences: capFolds(sequences, policy, division), isWaiting: false, division };
@@ -64,6 +69,11 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): In
   }
   const division = divideBudget(room, policy, measureBeside(layout, policy, { tail, sequences: [] }));
   return { sequences: [], isWaiting: false, division };
+}
+
+/** True for a run of short messages without an old summary. An eviction then removes some of them, and no tag is needed. */
+function hasShortMessages({ tokens, newTokens, messages }: Run): boolean {
+  return tokens === newTokens && tokens <= SHORT_MESSAGE_TOKENS * messages;
 }
 
 function scopesOf({ scope }: Policy): readonly Policy['scope'][] {

@@ -1,5 +1,6 @@
 import { readJsonText } from '../domain/json-text.ts';
 import type { Message, Weight } from '../domain/message.ts';
+import { breakAfter, breakBefore } from './evidence/word-breaks.ts';
 import { splitsPair } from './excerpt.ts';
 
 /** Counts a message of at most some thousand tokens exactly. */
@@ -31,12 +32,17 @@ function clipText(text: string, keepChars: number, seq: number): string {
   return `${head}\n[… ${left} characters of message ${seq}]\n${tail}`;
 }
 
+/** Keeps whole words, unless half of the characters would be lost with the word at the cut. */
 function cutStart(text: string, chars: number): string {
+  const end = breakBefore(text, chars);
+  if (end >= chars / 2) return text.slice(0, end);
   return text.slice(0, splitsPair(text, chars) ? chars - 1 : chars);
 }
 
 function cutEnd(text: string, chars: number): string {
   const at = text.length - chars;
+  const start = breakAfter(text, at);
+  if (text.length - start >= chars / 2) return text.slice(start);
   return text.slice(splitsPair(text, at) ? at + 1 : at);
 }
 

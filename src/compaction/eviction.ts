@@ -38,9 +38,10 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return cut;
 }
 
-export function cutFloor(layout: Layout, excess: Weight): Cut {
+/** @param isLastResort true to take the request and unread results, of which only the newest group stays */
+export function cutFloor(layout: Layout, excess: Weight, isLastResort = false): Cut {
   const cut = new GroupCut(layout);
-  const order = floorOrder(layout);
+  const order = isLastResort ? lastResort(layout) : floorOrder(layout);
   cut.takeUntil(order, excess);
   if (cut.groups.size > 0) openLegally(layout, cut, { order, excess });
   return cut;
@@ -113,6 +114,12 @@ function floorOrder({ groups, protections, items, firstUserGroup }: Layout): num
   });
   const isFirst = (group: number): boolean => group === firstUserGroup;
   return [...floor.filter((group) => !isFirst(group)), ...floor.filter(isFirst)];
+}
+
+/** The request and unread results, oldest first. The newest group stays. */
+function lastResort({ groups, protections }: Layout): number[] {
+  const older = [...groups.keys()].slice(0, -1);
+  return older.filter((group) => protections[group] === 'request' || protections[group] === 'unread');
 }
 
 function strategyLength(strategy: EvictionStrategy, layout: Layout, order: readonly number[]): number {

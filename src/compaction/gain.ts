@@ -13,7 +13,7 @@ import {
 } from './budget.ts';
 import { weighItems } from './context.ts';
 import { Ladder } from './ladder.ts';
-import { isFixed, isInputCut, type Layout } from './layout.ts';
+import { isFixed, isInputCut, isRequestGone, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
 
@@ -62,7 +62,8 @@ function* fitsWithSummaries(
   const { tokens, bytes } = excessWeight(request, addWeights(weighItems([...fixed, ...summaries]), PLACEHOLDER));
   if (tokens === 0 && bytes === 0) return true;
   const largest = yield* settleLargest(request, sequences);
-  return !largest.isOver && !isInputCut(request.context, largest.items);
+  const { context } = request;
+  return !largest.isOver && !isInputCut(context, largest.items) && !isRequestGone(context, largest.items);
 }
 
 function* settleLargest(request: PlanRequest, sequences: readonly CappedSequence[]): Interruptible<Ladder> {

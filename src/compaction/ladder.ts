@@ -146,6 +146,8 @@ export class Ladder {
     if (this.isOver) yield* this.#clip(Math.floor(share / Math.max(1, this.#landmarks.inputs.size)), isInput);
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, isOther);
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, isInput);
+    const isIdle = this.#request.reasons.includes('manual') && this.#landmarks.inputs.size === 0;
+    if (this.isOver && isIdle) yield* this.#relax(true);
   }
 
   /** Shortens a request to its share of the room. A request within its share stays whole as long as an input does. */
@@ -265,9 +267,9 @@ export class Ladder {
     return yield* shortenLargest({ ...request, evidence: yield* this.#readEvidence(), weigh: this.#request.weigh });
   }
 
-  *#relax(): Interruptible<void> {
+  *#relax(isLastResort = false): Interruptible<void> {
     const layout = yield* this.layOut();
-    const { groups } = cutFloor(layout, this.excess);
+    const { groups } = cutFloor(layout, this.excess, isLastResort);
     yield;
     yield* this.#remove('relax', groups);
   }

@@ -18,8 +18,11 @@ import type { Context } from './context.ts';
  *   short.
  * - `unread`: a round with an unread result. Without the result the model would repeat its calls.
  * - `prefix`: the start that the policy keeps, so that the provider can read it from its cache.
- * - `request`: the last user messages in a row, if the model has read them or if others follow them. They are never
- *   removed. A hard reason shortens them like an `input`, but first to its share of the room.
+ * - `request`: the last user messages in a row, if the model has read them or if others follow them. A hard reason
+ *   shortens them like an `input`, but first to its share of the room.
+ *
+ * If a manual pass cannot reach the budget otherwise, and no turn runs, `request` and `unread` go, too. Only the newest
+ * group stays.
  */
 export type Protection =
   | 'system'
@@ -191,6 +194,12 @@ export function isInputCut({ items: before, inputs = [] }: Context, items: reado
   const own = new Set(inputs);
   const left = new Set(items);
   return before.some((item) => own.has(item.from) && !left.has(item));
+}
+
+/** True if the last user message is gone. A summary never replaces it while it is the request. */
+export function isRequestGone({ items: before }: Context, items: readonly ContextItem[]): boolean {
+  const last = before.findLast(({ message: { role } }) => role === 'user');
+  return last !== undefined && !items.some(({ from, to }) => from <= last.from && last.from <= to);
 }
 
 export function isFixed(protection: Protection | undefined): boolean {

@@ -7,7 +7,7 @@ import { explainInfeasible, opensWithUser, PLACEHOLDER, requestTokensOf, weighSe
 import { type Context, weighItems } from './context.ts';
 import { isGain } from './gain.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
-import { isInputCut } from './layout.ts';
+import { isInputCut, isRequestGone } from './layout.ts';
 import { type Explanation, explainSize, type PlanRequest } from './plan.ts';
 import { type KeptPrefix, measurePrefix } from './prefix.ts';
 import { segmentItems } from './segments.ts';
@@ -33,7 +33,7 @@ export interface SettledContext {
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
-  /** True if the budget has no room for a whole input of the running turn. */
+  /** True if the budget has no room for a whole input of the running turn, or for the last request. */
   readonly isInputCut: boolean;
   readonly prefix: KeptPrefix;
   readonly summaryKeys: readonly string[];
@@ -101,7 +101,7 @@ function* settleOnce(request: SettleRequest): Interruptible<SettleOutcome> {
     archived: countMessages(context.items) - countMessages(items),
     explained: [...explained, ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : [])],
     isFloorRelaxed: ladder.isFloorRelaxed,
-    isInputCut: isInputCut(context, items),
+    isInputCut: isInputCut(context, items) || isRequestGone(context, items),
     prefix: measurePrefix(context.items, items, policy.retentionWindow),
     summaryKeys: placed,
     steps,

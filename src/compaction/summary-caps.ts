@@ -11,6 +11,11 @@ export const HARD_SOURCE_SHARE = 0.75;
 const TAG_TOKENS = 36;
 /** Maximum tokens of a summary if the policy sets none. Models seldom write more, and every token is paid for. */
 const MODEL_CAP_TOKENS = 2_000;
+/**
+ * A smaller room for messages is filled by one kind of content: whole messages, or one summary. Tags, marks and a second
+ * kind would take a fifth of the room.
+ */
+export const SMALL_ROOM_TOKENS = 600;
 /** Minimum tokens of a summary. A shorter summary says too little. */
 const LEAST_TOKENS = 160;
 

@@ -5,13 +5,13 @@ export const UPPER = 2;
 export const DIGIT = 3;
 export const UNDERSCORE = 4;
 export const JOINER = 5;
-/** Characters of scripts without spaces between words. */
+/** Characters of scripts without spaces between words, and the long vowel mark of Japanese, as in `タクシー`. */
 export const IDEOGRAPH = 6;
 export const SPACE = 7;
 
 const JOINERS = './-@:#+~$%';
 const TESTS: readonly (readonly [RegExp, number])[] = [
-  [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u, IDEOGRAPH],
+  [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ーｰ]/u, IDEOGRAPH],
   [/\p{Lu}/u, UPPER],
   [/[\p{L}\p{M}]/u, LOWER],
   [/\p{N}/u, DIGIT],

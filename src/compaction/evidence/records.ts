@@ -1,5 +1,5 @@
 import type { DecodedString } from './decoded-string.ts';
-import { splitSentences } from './sentences.ts';
+import { isShortLine, splitSentences } from './sentences.ts';
 
 export interface Field {
   readonly at: number;
@@ -107,7 +107,7 @@ export class RecordReader {
     most = WHOLE_CHARS,
   ): TextRecord | undefined {
     const line = this.nextLine();
-    if (end - start <= most) return this.add({ start, end, owner, depth, line });
+    if (isShortLine(this.text, { start, end }, most)) return this.add({ start, end, owner, depth, line });
     let first: TextRecord | undefined;
     let subject: TextRecord | undefined;
     for (const [from, to] of this.#splitAtSubjects(start, end)) {

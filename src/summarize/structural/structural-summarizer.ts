@@ -19,6 +19,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseFragments } from '../../compaction/evidence/coverage.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP } from '../../compaction/evidence/record-lines.ts';
+import { breakBefore } from '../../compaction/evidence/word-breaks.ts';
 import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
@@ -114,15 +115,16 @@ async function writeOneLine(
   const text = line < 0 ? '' : renderLines(showFragments(source, [line]));
   const fitting = (await counter.clipStart(text, maxTokens - 1)).trimEnd();
   if (fitting.length === text.trimEnd().length) return fitting;
-  return cutBetweenValues(await counter.clipStart(text, maxTokens - GAP_TOKENS));
+  return cutBetweenValues(text, (await counter.clipStart(text, maxTokens - GAP_TOKENS)).length);
 }
 
 /** Places between values where a line may be cut, because a part of a value would be another value. */
-const BETWEEN_VALUES = /[,;]|\s(?=[\w."'-]+\s?[:=])/g;
+const BETWEEN_VALUES = /[,;，；、。]|\s(?=[\w."'-]+\s?[:=])/g;
 
-function cutBetweenValues(text: string): string {
-  const last = [...text.matchAll(BETWEEN_VALUES)].at(-1)?.index ?? text.lastIndexOf(' ');
-  return `${(last > 0 ? text.slice(0, last) : text).trimEnd()} ${GAP}`;
+function cutBetweenValues(text: string, chars: number): string {
+  const fitting = text.slice(0, chars);
+  const last = [...fitting.matchAll(BETWEEN_VALUES)].at(-1)?.index ?? fitting.lastIndexOf(' ');
+  return `${text.slice(0, last > 0 ? last : breakBefore(text, chars)).trimEnd()} ${GAP}`;
 }
 
 function countExactly(counter: Counter, { ledger, tokens, calls }: SummarySource, chosen: readonly number[]): void {

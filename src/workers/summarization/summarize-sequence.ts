@@ -1,3 +1,4 @@
+import { breakBefore } from '../../compaction/evidence/word-breaks.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Weight } from '../../domain/message.ts';
@@ -87,7 +88,8 @@ async function trySummarizer(
   if (answer.status !== 'written') return answer;
   const isUpdate = answer.isUpdate === true && attempt.earlier !== undefined;
   // A model may ignore the token limit in its request, so the text is clipped.
-  const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
+  const fitting = await prepared.counter.clipStart(answer.text, request.maxTokens);
+  const text = answer.text.slice(0, breakBefore(answer.text, fitting.length));
   const summary = {
     // A text that contains only copied user messages is no summary.
     text: text.trim() === '' ? '' : userTexts + text,

@@ -1,4 +1,5 @@
 import { buildInSlices } from '../../compaction/context.ts';
+import { SMALL_ROOM_TOKENS } from '../../compaction/summary-caps.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
@@ -24,10 +25,13 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { hintProvider } from '../turn/model-request.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
-import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
+import { copyUserTexts, hasUserText, withoutUserTexts } from './user-texts.ts';
 
 /** Least tokens for copied user texts, even beyond their share: user texts that are not copied leave the context. */
 const MIN_USER_TEXTS_TOKENS = 64;
+/** In a small summary by code, share and least tokens of the first user text. Other user texts compete as lines. */
+const OPENING_SHARE = 0.2;
+const MIN_OPENING_TOKENS = 50;
 /** Tokens reserved for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
 const MAX_LATER_MESSAGES = 64;
@@ -142,11 +146,7 @@ export async function createRequest(
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
   const room = summaryRoom(prepared, sequence);
-  const userTexts = await copyUserTexts(
-    counter,
-    entries,
-    Math.min(room - MIN_SUMMARY_TOKENS, Math.max(sequence.userTokens, MIN_USER_TEXTS_TOKENS)),
-  );
+  const userTexts = await copyUsers(prepared, { entries, sequence, room });
   if (userTexts === undefined)
     return refuse(
       `the sequence has ${sequence.tokens} tokens, too few for a smaller summary that keeps a user message`,
@@ -191,6 +191,23 @@ export async function createRequest(
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
   return { status: 'prepared', request, userTexts, usage };
+}
+
+/** A small summary by code copies only the first user text, which usually states the topic. */
+async function copyUsers(
+  { counter, policy: { summarizer, scope } }: PreparedAgent,
+  {
+    entries,
+    sequence,
+    room,
+  }: Pick<RequestParts, 'entries'> & Pick<SummarizationTask, 'sequence'> & { readonly room: number },
+): Promise<string | undefined> {
+  const isSmall = summarizer === 'structural' && scope === 'sequences' && room < SMALL_ROOM_TOKENS;
+  const most = isSmall
+    ? Math.max(MIN_OPENING_TOKENS, Math.floor(OPENING_SHARE * room))
+    : Math.max(MIN_USER_TEXTS_TOKENS, sequence.userTokens);
+  const copied = isSmall ? entries.filter(hasUserText).slice(0, 1) : entries;
+  return await copyUserTexts(counter, copied, Math.min(room - MIN_SUMMARY_TOKENS, most));
 }
 
 /** Token usage of the model calls for one summary, in this attempt of its job. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readRecords } from '../../compaction/evidence/read-records.ts';
 import type { TextRecord } from '../../compaction/evidence/records.ts';
+import { breakAfter, breakBefore } from '../../compaction/evidence/word-breaks.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
@@ -14,6 +15,9 @@ const GAP = '…';
 const MIN_CLIPPED_TOKENS = 16;
 /** Tokens of a gap, with the blanks around it and the line end. */
 const GAP_TOKENS = 3;
+/** Characters of scripts without blanks between words, and their punctuation. */
+const WITHOUT_BLANKS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\u3000-\u303f\u30fc\uff00-\uff65]/u;
 /** Share of a clipped text that its start keeps. The end keeps the rest: requests often stand behind a pasted text. */
 const START_SHARE = 0.6;
 
@@ -28,7 +32,7 @@ export async function copyUserTexts(
   entries: readonly LogEntry[],
   maxTokens: number,
 ): Promise<string | undefined> {
-  const texts = foldRepeats(entries.filter(({ message }) => message.role === 'user' && message.content.trim() !== ''));
+  const texts = foldRepeats(entries.filter(hasUserText));
   if (texts.length === 0) return '';
   for (let room = maxTokens; room > 0; ) {
     const text = await copyWithin(counter, texts, room);
@@ -37,6 +41,10 @@ export async function copyUserTexts(
     room -= over;
   }
   return undefined;
+}
+
+export function hasUserText({ message: { role, content } }: LogEntry): boolean {
+  return role === 'user' && content.trim() !== '';
 }
 
 export function withoutUserTexts(text: string): string {
@@ -157,8 +165,15 @@ function endOfStart(text: string, records: readonly TextRecord[], limit: number)
   const before = records.reduce((end, record) => (record.end <= limit ? Math.max(end, record.end) : end), 0);
   const at = records.findIndex(({ start, end }) => start < limit && end > limit);
   if (before > 0 && !isSentence(records, at)) return before;
-  const space = text.charAt(limit) === ' ' ? limit : text.lastIndexOf(' ', limit - 1);
+  const space = endOfWords(text, limit);
   return Math.max(before, isSentence(records, at) || !text.includes(',') ? space : text.lastIndexOf(',', limit - 1));
+}
+
+/** Finds the last blank up to `limit`, or the last word in a script without blanks. */
+function endOfWords(text: string, limit: number): number {
+  const space = text.charAt(limit) === ' ' ? limit : text.lastIndexOf(' ', limit - 1);
+  const word = breakBefore(text, limit);
+  return word > space && WITHOUT_BLANKS.test(text.charAt(word - 1)) ? word : space;
 }
 
 /** True for a record that may be a sentence: a part of a line, or a line that is the whole text. */
@@ -180,7 +195,7 @@ function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap)
   // Only a sentence may be cut inside. A part of another record, such as a path or a number, would be a false value.
   const last = records.length - 1;
   if (owned === undefined)
-    return isSentence(records, last) && isFree(records[last] as TextRecord) ? text.slice(to) : '';
+    return isSentence(records, last) && isFree(records[last] as TextRecord) ? text.slice(breakAfter(text, to)) : '';
   const free = records.find((record) => record.start >= to && isFree(record));
   const end = free === undefined ? '' : text.slice(free.start);
   const named = nameOwner(owned, text.slice(owned.start));

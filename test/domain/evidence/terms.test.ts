@@ -40,6 +40,10 @@ describe('the terms of a text', () => {
     expect(termsOf('คำสั่ง').length).toBeGreaterThan(0);
   });
 
+  test('the long vowel mark belongs to its Japanese word', () => {
+    expect(termsOf('タクシー')).toEqual(['タク', 'クシ', 'シー']);
+  });
+
   test('the terms of German text are whole words with their umlauts', () => {
     expect(termsOf('Die Größe der Überschrift')).toEqual(['Die', 'Größe', 'der', 'Überschrift']);
   });

@@ -475,3 +475,11 @@ it('a summarization job continues to renew its claim after the store failed to a
   await settleTasks();
   expect(world.timers.pending).toBe(0);
 });
+
+it('a small summary by code copies only the first user text, so that other user texts compete with all other lines', async () => {
+  const summarizer = brief();
+  const policy = { maxTokens: 500, summarizer: 'structural' } as const;
+  const { world, child } = await openChild({ summarizers: [summarizer], policy }, 'u7 a300 u20 a300 u20 a300 u9');
+  await world.summarize(child);
+  expect(summarizer.requests[0]?.userTexts).toBe(`<users>\n1: ${words(7)}\n</users>\n`);
+});

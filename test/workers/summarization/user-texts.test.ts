@@ -110,3 +110,17 @@ it('the text of a copied user message cannot close the tag of the list', async (
 it('removing the copied user messages leaves a summary without such messages unchanged', () => {
   expect(withoutUserTexts('## Goal\nFind it.')).toBe('## Goal\nFind it.');
 });
+
+it('the copy of a long user message in Chinese or Japanese begins and ends with whole words', async () => {
+  const chinese =
+    '请把我的订单改到上海的新地址然后再把发票寄给财务部门因为我们下个月要搬家所以请务必在搬家之前处理完毕谢谢';
+  const text = await copied(logOf(user(chinese)), 40);
+  const words = new Set(
+    [...new Intl.Segmenter(undefined, { granularity: 'word' }).segment(chinese)].map(({ index }) => index),
+  );
+  const [start = '', end = ''] = text.replace(/^<users>\n1: |\n<\/users>\n$/g, '').split(' … ');
+  expect(start.length).toBeGreaterThan(4);
+  expect(end.length).toBeGreaterThan(4);
+  expect(words.has(start.length), start).toBe(true);
+  expect(words.has(chinese.length - end.length), end).toBe(true);
+});
