@@ -68,10 +68,13 @@ function listCommandChanges(command: string): FileChange[] {
   return [...written, ...listProgramChanges(program, given)];
 }
 
+function by(label: string, paths: readonly string[]): FileChange[] {
+  return paths.map((path) => ({ path, by: label }));
+}
+
 function listProgramChanges(program: string, given: readonly string[]): FileChange[] {
   const names = given.filter((word) => !word.startsWith('-') && isFileName(word));
   const flags = given.filter((word) => word.startsWith('-')).join(' ');
-  const by = (label: string, paths: readonly string[]): FileChange[] => paths.map((path) => ({ path, by: label }));
   switch (program) {
     case 'sed':
     case 'perl':

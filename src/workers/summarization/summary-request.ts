@@ -146,13 +146,11 @@ export async function createRequest(
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
   const room = summaryRoom(prepared, sequence);
-  const userTexts = await copyUsers(prepared, { entries, sequence, room });
-  if (userTexts === undefined)
-    return refuse(
-      `the sequence has ${sequence.tokens} tokens, too few for a smaller summary that keeps a user message`,
-    );
+  const userTexts = await copyUsers(prepared, entries, sequence, room);
+  const few = `the sequence has ${sequence.tokens} tokens, too few for a smaller summary`;
+  if (userTexts === undefined) return { status: 'refused', why: `${few} that keeps a user message` };
   const maxTokens = room - (await counter.count(userTexts));
-  if (maxTokens < 1) return refuse(`the sequence has ${sequence.tokens} tokens, too few for a smaller summary`);
+  if (maxTokens < 1) return { status: 'refused', why: few };
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
   const behind = { from: sequence.to + 1, to: sequence.to + MAX_LATER_MESSAGES };
   const later = await contexts.readLog(conversation, [behind]);
@@ -196,16 +194,14 @@ export async function createRequest(
 /** A small summary by code copies only the first user text, which usually states the topic. */
 async function copyUsers(
   { counter, policy: { summarizer, scope } }: PreparedAgent,
-  {
-    entries,
-    sequence,
-    room,
-  }: Pick<RequestParts, 'entries'> & Pick<SummarizationTask, 'sequence'> & { readonly room: number },
+  entries: readonly LogEntry[],
+  { userTokens }: SummarizationTask['sequence'],
+  room: number,
 ): Promise<string | undefined> {
   const isSmall = summarizer === 'structural' && scope === 'sequences' && room < SMALL_ROOM_TOKENS;
   const most = isSmall
     ? Math.max(MIN_OPENING_TOKENS, Math.floor(OPENING_SHARE * room))
-    : Math.max(MIN_USER_TEXTS_TOKENS, sequence.userTokens);
+    : Math.max(MIN_USER_TEXTS_TOKENS, userTokens);
   const copied = isSmall ? entries.filter(hasUserText).slice(0, 1) : entries;
   return await copyUserTexts(counter, copied, Math.min(room - MIN_SUMMARY_TOKENS, most));
 }
@@ -231,10 +227,6 @@ class SummaryUsage {
     this.#unstored = NO_USAGE;
     return taken;
   }
-}
-
-function refuse(why: string): RefusedSource {
-  return { status: 'refused', why };
 }
 
 /** Tokens for the text of a summary. With its tags, it must stay within its cap, and be smaller than the messages. */

@@ -219,7 +219,8 @@ describe('the text of a line that the recall tool returns', () => {
       const codePoints = Array.from({ length: 0x400 }, (_, index) => first + index);
       const text = `${String.fromCodePoint(...codePoints)}|NEEDLE|`;
       const [line] = linesOf('|needle|', [text]);
-      expect(line?.endsWith('|NEEDLE|'), first.toString(16)).toBe(true);
+      // A long line may be cut in front of the word.
+      expect(line?.endsWith('NEEDLE|'), first.toString(16)).toBe(true);
     }
   });
 
