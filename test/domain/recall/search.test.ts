@@ -218,7 +218,7 @@ describe('the text of a line that the recall tool returns', () => {
     for (let first = 0; first < 0x110000; first += 0x400) {
       const codePoints = Array.from({ length: 0x400 }, (_, index) => first + index);
       const text = `${String.fromCodePoint(...codePoints)}|NEEDLE|`;
-      const [line] = linesOf('|needle|', [text]);
+      const [line] = linesOf('needle', [text]);
       // A long line may be cut in front of the word.
       expect(line?.endsWith('NEEDLE|'), first.toString(16)).toBe(true);
     }
