@@ -24,7 +24,7 @@ export interface SummarySource {
   /** Index of the last fragment to summarize, or −1. */
   readonly newest: number;
   readonly calls: CallPlaces;
-  /** Progress that the messages to summarize hold, and the messages that stay do not show. */
+  /** Progress of the messages to summarize, without what later messages changed again. */
   readonly progress: LogProgress;
   /** Index behind the last message to summarize. */
   readonly end: number;
@@ -87,18 +87,20 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     isOpen,
     newest: fragments.findLastIndex(({ message, text }) => message >= start && message < end && text.trim() !== ''),
     calls,
-    progress: withoutKept(progress, firstKept),
+    progress: progressUntil(progress, end),
     end,
   };
 }
 
-/** Leaves out what the messages that stay in the context show themselves. */
-function withoutKept({ calls, files, tests, todo }: LogProgress, firstKept: number): LogProgress {
+/**
+ * Leaves out what later messages changed or wrote again, because a summary states nothing of messages outside its range.
+ */
+function progressUntil({ calls, files, tests, todo }: LogProgress, end: number): LogProgress {
   return {
     calls,
-    files: files.filter(({ message }) => message < firstKept),
-    tests: tests !== undefined && (tests.made.result ?? 0) < firstKept ? tests : undefined,
-    todo: todo !== undefined && todo.message < firstKept ? todo : undefined,
+    files: files.filter(({ message }) => message < end),
+    tests: tests !== undefined && tests.made.message < end ? tests : undefined,
+    todo: todo !== undefined && todo.message < end ? todo : undefined,
   };
 }
 

@@ -37,6 +37,16 @@ describe('the lines of a summary', () => {
     expect(lines.filter((line) => expected.includes(line))).toEqual(expected);
   });
 
+  test('the front of a structural summary states no change, test run or task of later messages', async () => {
+    const edit = (path: string) => round({ id: path, name: 'edit', given: { path, text: 'x' }, result: 'done' });
+    const tested = (id: string, result: string) => round({ id, name: 'bash', given: { command: 'npm test' }, result });
+    const messages = [...edit('src/a.ts'), ...edit('src/b.ts'), ...tested('t1', '2 failed, 4 passed'), ballast(600)];
+    const later = [...edit('src/b.ts'), ...edit('src/c.ts'), ...tested('t2', '6 passed')];
+    const lines = (await fixture.write({ messages, later, maxTokens: 300 })).split('\n');
+    const front = lines.filter((line) => /^(?:changed|tests): /.test(line));
+    expect(front).toEqual(['changed: src/a.ts (edit)']);
+  });
+
   test('a structural summary marks what the agent said until its turn was canceled', async () => {
     const cut: Message = { ...say('The cause is a missing await in src/pay/charge.ts, and'), stopped: true };
     const messages = [...noise, cut, say('The fix is in src/pay/charge.ts.'), ballast(400)];
