@@ -4,7 +4,7 @@ import { nameCall } from './calls.ts';
 import type { ChangedFile, LogProgress, TestRun, TodoList } from './progress.ts';
 
 /** Starts of the lines in front of a summary. Code writes these lines, and data cannot pose as them. */
-export const PROGRESS_MARKS = { files: 'changed: ', tests: 'tests: ', todo: 'todo: ' } as const;
+const PROGRESS_MARKS = { files: 'changed: ', tests: 'tests: ', todo: 'todo: ' } as const;
 
 type Counter = Pick<TokenCounter, 'countSync'>;
 
