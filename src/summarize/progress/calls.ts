@@ -62,7 +62,7 @@ const MAX_WORD_BYTES = 16;
 const ERROR_WORD = /\b(?:errors?|fail(?:ed|ures?)?|fatal|traceback|exception|denied|not found|no such|cannot)\b/i;
 /** A line in one pair of tags: `<error>No such order.</error>`. */
 const TAGS_AROUND = /^<([\w:-]+)>(.*)<\/\1>$/;
-const ERROR_START = /^\W*(?:[\w.]*error|fatal|[\w.]*exception)\b/i;
+const ERROR_START = /^[^\w.]*(?:[\w.]*error|fatal|[\w.]*exception)\b/i;
 
 /**
  * Says how a call ended: its error, or a result that is short enough to stand beside the call. Lines of longer results

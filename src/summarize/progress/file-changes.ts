@@ -34,9 +34,10 @@ function isPath(text: string): boolean {
   return text.length <= MAX_PATH_CHARS && !text.includes('\n') && /[^\s./]/.test(text);
 }
 
-/** A text that a command line passes to a program: `<<'EOF' > a.py`, its lines and `EOF`. */
-const HERE_TEXT = /<<-?\s*(['"]?)(\w+)\1([^\n]*)\n[\s\S]*?(?:\n\s*\2[^\S\n]*(?=\n|$)|$)/g;
-const QUOTED = /'[^']*'|"(?:\\.|[^"\\])*"/g;
+/** Start of a text that a command line passes to a program: `<<'EOF'`. Its lines follow until the line `EOF`. */
+const HERE_TEXT = /(?<!<)<<(?!<)-?\s*['"]?([A-Za-z_]\w*)['"]?/;
+/** Quoted texts. An open quote ends with the command. */
+const QUOTED = /'[^']*(?:'|$)|"(?:\\[^]|[^"\\])*\\?(?:"|$)/g;
 /** A quoted name. */
 const PLAIN_QUOTE = /^.[\w./~@%+:-]+.$/;
 /** Stands for a quoted text that is no name. */
@@ -44,15 +45,28 @@ const TEXT = '\u0000';
 /** Commands of a line, divided where a shell divides them. `2>&1` divides nothing. */
 const BETWEEN_COMMANDS = /\d?>&\d?|[;|\n]+|&&/;
 const TO_FILE = /(?:^|\s)(\d*)>{1,2}\s*([^\s<>()]+)/g;
-const NAME = /^[\w.~/@%+-]*[\w/][\w.~/@%+:-]*$/;
+const NAME = /^[\w.~/@%+-][\w.~/@%+:-]*$/;
+const WORD = /[\w/]/;
 const PREFIX = /^(?:sudo|time|env|then|do|\w+=\S*)$/;
 
 function listShellChanges(command: string): FileChange[] {
   if (!/[>]|\b(?:sed|perl|tee|mv|cp|rm|touch|git|patch)\b/.test(command)) return [];
-  const line = command
-    .replace(HERE_TEXT, ' $3')
-    .replace(QUOTED, (quoted) => (PLAIN_QUOTE.test(quoted) ? quoted.slice(1, -1) : TEXT));
+  const line = leaveOutTexts(command).replace(QUOTED, (quoted) =>
+    PLAIN_QUOTE.test(quoted) ? quoted.slice(1, -1) : TEXT,
+  );
   return line.split(BETWEEN_COMMANDS).flatMap((part) => listCommandChanges(part.trim()));
+}
+
+function leaveOutTexts(command: string): string {
+  const lines: string[] = [];
+  let end: string | undefined;
+  for (const line of command.split('\n')) {
+    if (end === undefined) {
+      end = HERE_TEXT.exec(line)?.[1];
+      lines.push(line.replace(HERE_TEXT, ' '));
+    } else if (line.trim() === end) end = undefined;
+  }
+  return lines.join('\n');
 }
 
 function listCommandChanges(command: string): FileChange[] {
@@ -64,7 +78,7 @@ function listCommandChanges(command: string): FileChange[] {
   const [program = '', ...given] = words;
   const written = [...command.matchAll(TO_FILE)]
     .filter(([, stream = '', path = '']) => (stream === '' || stream === '1') && isFileName(path))
-    .map(([, , path = '']) => ({ path, by: `${NAME.test(program) ? program : ''} >`.trim() }));
+    .map(([, , path = '']) => ({ path, by: `${isName(program) ? program : ''} >`.trim() }));
   return [...written, ...listProgramChanges(program, given)];
 }
 
@@ -105,5 +119,9 @@ function listProgramChanges(program: string, given: readonly string[]): FileChan
 }
 
 function isFileName(word: string): boolean {
-  return NAME.test(word) && !word.startsWith('/dev/') && word.length <= MAX_PATH_CHARS && !/^[\d.,:/]+$/.test(word);
+  return isName(word) && !word.startsWith('/dev/') && word.length <= MAX_PATH_CHARS && !/^[\d.,:/]+$/.test(word);
+}
+
+function isName(word: string): boolean {
+  return NAME.test(word) && WORD.test(word);
 }
