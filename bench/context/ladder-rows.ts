@@ -23,7 +23,7 @@ const counts = new RememberedCounts();
 const signal = new AbortController().signal;
 
 /** Compacts a source with one pass that a person requested. @returns undefined if no context fits */
-async function compactOnce(
+export async function compactOnce(
   policy: Policy,
   source: readonly Message[],
   maxTokens: number,
