@@ -2,13 +2,15 @@ import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { isWithin } from '../../domain/rolled-back.ts';
 import type { Segment, SeqRange } from '../../domain/version.ts';
+import { readOutcome } from '../evidence/outcome.ts';
 import { isMaskable } from '../mask.ts';
 import { LineMarks } from './line-marks.ts';
-import { LineRanking, type RankedLine } from './line-ranking.ts';
+import { type HeadBits, type LineBits, LineScores } from './line-scores.ts';
 import { MessageLines, RECALL } from './message-lines.ts';
 import { NumberList } from './number-list.ts';
 import { Postings } from './postings.ts';
-import type { RecallQuery } from './recall-query.ts';
+import { FAILED_MARK, type QueryWord, type RecallQuery, USER_MARK } from './recall-query.ts';
+import { type MessageSpan, RoundRanking, readHead } from './round-ranking.ts';
 import { WordTable } from './word-table.ts';
 import { scanWords } from './words.ts';
 
@@ -21,14 +23,25 @@ export interface SearchScope {
   readonly most: number;
 }
 
+/** A message with matching lines, or of the same round. */
+export interface FoundMessage {
+  readonly seq: number;
+  readonly bits: LineBits;
+  readonly head: HeadBits;
+  /** Weight of the message beside its words. */
+  readonly weight: number;
+}
+
 export interface LineMatches {
-  /** Matching lines, best first. Among equal scores, newer lines come first. */
-  readonly ranked: readonly RankedLine[];
+  /** Messages of the rounds with the best lines, best first. Among equal scores, newer messages come first. */
+  readonly messages: readonly FoundMessage[];
+  /** Number of lines with a searched word. */
   readonly count: number;
-  /** True if the lines are no longer in the context, or appear there in shortened form. */
+  /** True if the messages are no longer in the context, or appear there in shortened form. */
   readonly areArchived: boolean;
-  /** Weight of each query word. Rare words weigh more. */
-  readonly weights: readonly number[];
+  /** Weight of each searched word. Rare words weigh more. */
+  readonly weights: ReadonlyMap<string, number>;
+  readonly scores: LineScores;
 }
 
 /** Characters between two yields, which take about a millisecond. */
@@ -44,14 +57,27 @@ const MIN_FREQUENT_LINES = 256;
 /** If a text such as `12` occurs inside more words than this, only the word itself counts. */
 const MAX_INSIDE = 256;
 
+/** Maximum searched words, because the index stores the words of a line as bits of a 32-bit number. */
+const MAX_BITS = 24;
+/** Added weight of the newest message if the newest is asked for, or of the oldest. */
+const AGE_SHARE = 0.5;
+
 interface FoundWord {
+  readonly text: string;
+  /** Numbers of the words that contain the searched text, or are another form of it. */
   readonly numbers: readonly number[];
   /** Number of the word that is exactly the searched text. −1 if no line has that word. */
   readonly whole: number;
-  /** Number of lines with the searched text, summed over all words that contain the text. */
+  /** Number of lines with the searched text, summed over all its words. */
   readonly count: number;
-  readonly index: number;
+  readonly bit: number;
+  readonly weight: number;
 }
+
+/** Flags of a message, in the low bits of its size. */
+const MASKABLE = 1;
+const RESULT = 2;
+const FLAG_BITS = 2;
 
 /**
  * Index of the words of all lines. A line is the n-th of its message, so only the different words are held as texts.
@@ -61,7 +87,7 @@ export class LineIndex {
   readonly #words = new WordTable();
   readonly #postings = new Postings();
   readonly #starts = new NumberList();
-  /** Twice the bytes of each message, plus 1 if a mask can replace the message. */
+  /** Bytes of each message, shifted by its flags. */
   readonly #sizes = new NumberList();
   #lines = 0;
   #wholeLines = 0;
@@ -82,7 +108,7 @@ export class LineIndex {
 
   /** @returns 0 if the index does not hold the message */
   bytesOf(seq: number): number {
-    return seq < this.first || seq > this.head ? 0 : this.#sizes.at(seq - this.first) >>> 1;
+    return seq < this.first || seq > this.head ? 0 : this.#sizes.at(seq - this.first) >>> FLAG_BITS;
   }
 
   /** Adds entries that follow `head`, ascending and without gaps. The caller must run the generator to its end. */
@@ -100,68 +126,99 @@ export class LineIndex {
           yield;
         }
       }
+      this.#addMarks(entry, start);
       this.#starts.push(start);
-      this.#sizes.push(2 * entry.bytes + (isMaskable(entry) ? 1 : 0));
+      const flags = (isMaskable(entry) ? MASKABLE : 0) + (entry.message.role === 'tool' ? RESULT : 0);
+      this.#sizes.push((entry.bytes << FLAG_BITS) + flags);
       this.#wholeLines = this.#lines;
     }
   }
 
   /**
-   * Searches for words. A word inside a longer word counts half. Lines that the model sees are returned only if no
-   * archived line matches.
+   * Searches for words, and for other forms of them. Lines that the model sees are returned only if no archived line
+   * matches.
    * @param marks memory of an earlier search, which no other search uses at the same time
    */
   *search(
-    { words }: RecallQuery,
+    { words, cues }: RecallQuery,
     { from, to, segments, hidden = [], most }: SearchScope,
     marks = new LineMarks(),
   ): Interruptible<LineMatches> {
     const lines = this.#wholeLines;
     marks.open(lines);
     const found = yield* this.#findWords(words);
-    const weights = found.map(({ count }) => Math.log2(1 + lines / Math.max(1, count)));
     yield* this.#markLines(found, marks);
-    const archived = new LineRanking(weights, most);
-    const visible = new LineRanking(weights, most);
+    const scores = new LineScores(found.map(({ weight }) => weight));
+    const [archived, visible] = [new RoundRanking(scores, most), new RoundRanking(scores, most)];
+    const weightOf = (seq: number): number => {
+      const share = (seq - this.first) / Math.max(1, this.head - this.first);
+      return cues.age === 0 ? 1 : 1 + AGE_SHARE * (cues.age > 0 ? share : 1 - share);
+    };
     const isArchived = archivedBefore(segments);
-    for (let seq = Math.min(this.head, to); seq >= Math.max(this.first, from); seq -= 1) {
+    for (let seq = Math.min(this.head, to), round: MessageSpan[] = []; seq >= Math.max(this.first, from); seq -= 1) {
       if (endsSlice(seq)) yield;
       const [start, end] = this.#linesOf(seq, lines);
-      if (!marks.hasAny(start, end) || isWithin(hidden, seq)) continue;
-      const ranking = isArchived(seq, this.#sizes.at(seq - this.first) % 2 === 1) ? archived : visible;
-      marks.addTo(ranking, seq, start, end);
+      const flags = this.#sizes.at(seq - this.first);
+      const span = { seq, start, end, isArchived: isArchived(seq, (flags & MASKABLE) !== 0) };
+      if (!isWithin(hidden, seq)) round.push(span);
+      if ((flags & RESULT) !== 0 && seq > Math.max(this.first, from)) continue;
+      const [newest] = round;
+      if (newest !== undefined && marks.next(start, newest.end) < newest.end) {
+        const head: HeadBits = isWithin(hidden, seq) ? [0, 0] : readHead(marks, span);
+        const how = { marks, weight: weightOf(seq) };
+        const parts = Map.groupBy(round, (one) => one.isArchived);
+        archived.add(parts.get(true) ?? [], head, how);
+        visible.add(parts.get(false) ?? [], head, how);
+      }
+      round = [];
     }
-    marks.clear();
     const { count } = archived;
     const ranking = count > 0 ? archived : visible;
-    return { ranked: ranking.rank(), count: ranking.count, areArchived: count > 0, weights };
+    const messages = ranking.rounds.flatMap(({ spans, head }) =>
+      spans.map(({ seq, start, end }) => ({ seq, bits: marks.read(start, end).slice(), head, weight: weightOf(seq) })),
+    );
+    marks.clear();
+    const weights = new Map(found.map(({ text, weight }) => [text, weight]));
+    return { messages: messages.slice(0, most), count: ranking.count, areArchived: count > 0, weights, scores };
   }
 
   *#markLines(found: readonly FoundWord[], marks: LineMarks): Interruptible<void> {
     const lines = this.#wholeLines;
     const isOver = (share: number, count: number): boolean => count > Math.max(MIN_FREQUENT_LINES, lines * share);
-    for (const [at, { numbers, whole, count, index }] of found.toSorted((a, b) => a.count - b.count).entries()) {
+    for (const [at, { numbers, whole, count, bit }] of found.toSorted((a, b) => a.count - b.count).entries()) {
       if (at > 0 && isOver(COMMON_SHARE, count)) break;
       const isFrequent = at > 0 && isOver(FREQUENT_SHARE, count);
       for (const number of numbers) {
-        const bits = { bit: 1 << index, isAlone: number === whole, isFrequent };
-        this.#postings.read(number, (line) => marks.mark(line, bits));
+        const mark = { bit, isAlone: number === whole, isFrequent };
+        this.#postings.read(number, (line) => marks.mark(line, mark));
       }
       yield;
     }
   }
 
-  *#findWords(words: readonly string[]): Interruptible<FoundWord[]> {
+  *#findWords(words: readonly QueryWord[]): Interruptible<FoundWord[]> {
     const found: FoundWord[] = [];
-    for (const word of words) {
-      const whole = this.#words.find(word);
-      const inside = [...this.#words.findInside(word).take(MAX_INSIDE + 1)];
-      const numbers = inside.length > MAX_INSIDE && whole !== -1 ? [whole] : inside;
+    for (const { text, share } of this.#chooseWords(words)) {
+      const whole = this.#words.find(text);
+      const like = [...this.#words.findLike(text)];
+      const forms = like.filter(({ number, isForm }) => isForm || number === whole);
+      const numbers = (like.length > MAX_INSIDE && forms.length > 0 ? forms : like).map(({ number }) => number);
       const count = numbers.reduce((sum, number) => sum + this.#postings.count(number), 0);
-      found.push({ numbers, whole, count, index: found.length });
+      const weight = share * Math.log2(1 + this.#wholeLines / Math.max(1, count));
+      found.push({ text, numbers, whole, count, bit: 1 << found.length, weight });
       yield;
     }
     return found;
+  }
+
+  /** The rarest words that the log has, and then words that it may have in another form. */
+  #chooseWords(words: readonly QueryWord[]): QueryWord[] {
+    if (words.length <= MAX_BITS) return [...words];
+    const countOf = ({ text }: QueryWord): number => {
+      const number = this.#words.find(text);
+      return number === -1 ? Infinity : this.#postings.count(number);
+    };
+    return words.toSorted((one, other) => Math.sign(countOf(one) - countOf(other)) || 0).slice(0, MAX_BITS);
   }
 
   #linesOf(seq: number, lines: number): readonly [start: number, end: number] {
@@ -175,13 +232,23 @@ export class LineIndex {
   }
 
   #addLine(text: string, from: number, to: number): void {
-    scanWords(text, from, to, (start, end) => {
-      const word = this.#words.add(text, start, end);
-      if (word === -1) return;
-      if (word === this.#postings.length) this.#postings.open();
-      this.#postings.add(word, this.#lines);
-    });
+    scanWords(text, from, to, (start, end) => this.#addWord(text, start, end, this.#lines));
     this.#lines += 1;
+  }
+
+  /** Marks the last line of a failed result, and the first line of a user message. */
+  #addMarks({ message }: LogEntry, start: number): void {
+    if (this.#lines === start) return;
+    if (message.role === 'user') this.#addWord(USER_MARK, 0, USER_MARK.length, start);
+    if (message.role !== 'tool' || readOutcome(message).status === 'ok') return;
+    this.#addWord(FAILED_MARK, 0, FAILED_MARK.length, this.#lines - 1);
+  }
+
+  #addWord(text: string, from: number, to: number, line: number): void {
+    const word = this.#words.add(text, from, to);
+    if (word === -1) return;
+    if (word === this.#postings.length) this.#postings.open();
+    this.#postings.add(word, line);
   }
 }
 

@@ -1,8 +1,8 @@
-import type { LineRanking } from './line-ranking.ts';
+import type { LineBits } from './line-scores.ts';
 
 interface WordMark {
   readonly bit: number;
-  /** True for the query word itself. False for a longer word that contains it. */
+  /** True for the query word itself. False for a longer word that contains it, and for another form of it. */
   readonly isAlone: boolean;
   /** True for a frequent word, which is marked only on lines that hold another query word. */
   readonly isFrequent: boolean;
@@ -15,7 +15,7 @@ const BLOCK_LINES = 1 << BLOCK_SHIFT;
 export class LineMarks {
   #lines = 0;
   /** Two numbers a line: a bit for each query word in the line, and a bit for each word that stands alone. */
-  #bits = new Uint32Array(0);
+  #bits: LineBits = new Uint32Array(0);
   /** 1 for each block of 32 lines with a marked line. Most blocks have none. */
   #blocks = new Uint8Array(0);
 
@@ -46,17 +46,16 @@ export class LineMarks {
     if (isAlone) this.#bits[2 * line + 1] = (this.#bits[2 * line + 1] as number) | bit;
   }
 
-  hasAny(start: number, end: number): boolean {
-    for (let block = start >>> BLOCK_SHIFT; block <= (end - 1) >>> BLOCK_SHIFT; block += 1) {
-      if (this.#blocks[block] === 1) return start < end;
+  /** First line from `start` on, before `end`, in a block with a marked line, or `end`. */
+  next(start: number, end: number): number {
+    for (let block = start >>> BLOCK_SHIFT; block << BLOCK_SHIFT < end; block += 1) {
+      if (this.#blocks[block] === 1) return Math.max(start, block << BLOCK_SHIFT);
     }
-    return false;
+    return end;
   }
 
-  addTo(ranking: LineRanking, seq: number, start: number, end: number): void {
-    for (let line = end - 1; line >= start; line -= 1) {
-      const found = this.#bits[2 * line] as number;
-      if (found !== 0) ranking.add(found, this.#bits[2 * line + 1] as number, seq, line - start);
-    }
+  /** The marks of some lines, as a view that is valid until `clear`. */
+  read(start: number, end: number): LineBits {
+    return this.#bits.subarray(2 * start, 2 * end);
   }
 }

@@ -14,6 +14,41 @@ const MAX_ONE_BYTE_UNIT = 255;
 /** Both hashes of the last word. With two numbers, different words almost never have equal hashes. */
 const hashes = new Uint32Array(2);
 
+/** A word that contains a searched word, or is another form of it. */
+interface LikeWord {
+  readonly number: number;
+  readonly isForm: boolean;
+}
+
+const LETTERS = /^\p{L}{4,}$/u;
+const PAIRED = /^[\u3040-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/;
+const MIN_STEM = 4;
+const LONG_STEM = 6;
+/** Letters that differ between two forms of a word: `edit` and `editing`, `cancel` and `cancellation`. */
+const MAX_ENDING = 3;
+const MAX_LONG_ENDING = 6;
+
+/** Start of a word that all its forms share. A text with digits, and a pair of ideographs, has no forms. */
+function stemOf(word: string): string {
+  if (!LETTERS.test(word) || PAIRED.test(word)) return word;
+  const { length } = word;
+  const isShort = length < LONG_STEM + MAX_ENDING;
+  return word.slice(
+    0,
+    isShort ? Math.max(MIN_STEM, length - MAX_ENDING) : Math.max(LONG_STEM, length - MAX_LONG_ENDING),
+  );
+}
+
+/** True if two words share their start and differ only in a short ending. */
+function isForm(word: string, other: string): boolean {
+  if (!LETTERS.test(word) || PAIRED.test(word) || !LETTERS.test(other)) return false;
+  let shared = 0;
+  while (shared < word.length && word[shared] === other[shared]) shared += 1;
+  const [shorter, longer] = [word.length - shared, other.length - shared].toSorted((a, b) => a - b) as [number, number];
+  if (shared >= LONG_STEM) return longer <= MAX_LONG_ENDING && shorter <= MAX_ENDING;
+  return shared >= MIN_STEM && longer <= MAX_ENDING;
+}
+
 /** Numbers words from 0, in the order in which they are added. Finds a word, or all words that contain a text. */
 export class WordTable {
   /** Number of a word plus 1, at the slot given by the word's hash. 0 for an empty slot. */
@@ -68,6 +103,25 @@ export class WordTable {
         const number = this.#ends.countUpTo(start + at);
         yield number;
         at = text.indexOf(part, this.#ends.at(number) - start);
+      }
+      start += text.length;
+    }
+  }
+
+  /** Finds all words that contain `word` or are another form of it, ascending. */
+  *findLike(word: string): Generator<LikeWord> {
+    this.#join();
+    const stem = stemOf(word);
+    let start = 0;
+    for (const text of this.#texts) {
+      for (let at = text.indexOf(stem); at !== -1; ) {
+        const number = this.#ends.countUpTo(start + at);
+        const end = this.#ends.at(number) - start;
+        const first = number === 0 ? 0 : Math.max(0, this.#ends.at(number - 1) - start);
+        const found = text.slice(first, end - END.length);
+        if (found.includes(word)) yield { number, isForm: isForm(word, found) };
+        else if (at === first && isForm(word, found)) yield { number, isForm: true };
+        at = text.indexOf(stem, end);
       }
       start += text.length;
     }

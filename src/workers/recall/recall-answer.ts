@@ -1,6 +1,5 @@
 import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
-import type { RankedLine } from '../../compaction/recall/line-ranking.ts';
-import type { MatchedMessage } from '../../compaction/recall/matched-message.ts';
+import type { MatchedMessage, RankedLine } from '../../compaction/recall/matched-message.ts';
 import type { LinePlace } from '../../compaction/recall/message-lines.ts';
 import type { RecallQuery } from '../../compaction/recall/recall-query.ts';
 import { seqOfCallId } from '../../domain/ids.ts';
@@ -78,7 +77,12 @@ export async function readCalls(
   return calls;
 }
 
-const NEIGHBOURS = 2;
+/** Weight of a line for each line of its message that was chosen before, and of a text that was chosen before. */
+const NEXT_LINE_SHARE = 0.93;
+const SAME_TEXT_SHARE = 0.3;
+/** Maximum lines to choose from, and number of lines in a row that may not fit. */
+const MAX_CANDIDATES = 384;
+const MAX_MISSES = 6;
 /** Tokens for the line breaks and dots around a line whose neighbours are not shown. */
 const GAP_TOKENS = 4;
 /** Characters to show on each side of a match in a line that is too long, for each token of the answer's limit. */
@@ -125,6 +129,8 @@ class ChosenLines {
   readonly #counter: TokenCounter;
   readonly #room: number;
   readonly #blocks = new Map<number, Block>();
+  /** Texts of the chosen lines. */
+  readonly #texts = new Set<string>();
   #left: number;
 
   constructor(found: Found, room: number, counter: TokenCounter) {
@@ -134,22 +140,40 @@ class ChosenLines {
     this.#counter = counter;
   }
 
+  /** Chooses lines by score. Each line makes further lines of its message, and equal lines of others, count less. */
   async choose(): Promise<void> {
     const { ranked } = this.#found;
-    const [best] = ranked;
-    while (this.matches < ranked.length && (await this.#take(ranked[this.matches] as RankedLine))) this.matches += 1;
-    if (best !== undefined && this.matches === 0) this.#cut(best);
-    else await this.#takeNeighbours(ranked.slice(0, this.matches));
-  }
-
-  async #takeNeighbours(taken: readonly RankedLine[]): Promise<void> {
-    for (let distance = 1; distance <= NEIGHBOURS; distance += 1) {
-      for (const { seq, line } of taken) {
-        for (const neighbour of [line - distance, line + distance]) {
-          if (!(await this.#take({ seq, line: neighbour }))) return;
-        }
+    const open = new Set(ranked.slice(0, MAX_CANDIDATES));
+    for (let misses = 0; misses < MAX_MISSES; ) {
+      const best = this.#findBest(open);
+      if (best === undefined) break;
+      open.delete(best);
+      if (!(await this.#take(best))) misses += 1;
+      else {
+        misses = 0;
+        if (best.isMatch) this.matches += 1;
       }
     }
+    const [first] = ranked;
+    if (first !== undefined && this.#blocks.size === 0) this.#cut(first);
+  }
+
+  #findBest(open: Iterable<RankedLine>): RankedLine | undefined {
+    let [best, bestScore] = [undefined as RankedLine | undefined, 0];
+    for (const line of open) {
+      // The lines are sorted, and a share only lowers a score.
+      if (line.score <= bestScore) break;
+      const taken = this.#blocks.get(line.seq)?.lines.size ?? 0;
+      const isRepeated = this.#texts.has(this.#textOf(line));
+      const score = line.score * NEXT_LINE_SHARE ** taken * (isRepeated ? SAME_TEXT_SHARE : 1);
+      if (score > bestScore) [best, bestScore] = [line, score];
+    }
+    return best;
+  }
+
+  #textOf({ seq, line }: Pick<RankedLine, 'seq' | 'line'>): string {
+    const { lines, places } = this.#found.messages.get(seq) as MatchedMessage;
+    return lines.text.slice(...(places[line] ?? [0, 0]));
   }
 
   write(): string[] {
@@ -176,6 +200,7 @@ class ChosenLines {
     const tokens = (await this.#count(`${frame}${text}`)) + (isNext ? 1 : GAP_TOKENS);
     if (tokens > this.#left) return false;
     this.#left -= tokens;
+    this.#texts.add(text);
     block.lines.add(line);
     this.#blocks.set(seq, block);
     return true;
@@ -194,7 +219,7 @@ class ChosenLines {
     const { text, folded } = block.message.lines;
     const [start, end] = block.message.places[line] ?? [0, 0];
     const searched = folded.slice(start, end);
-    const word = this.#found.query.words.find((one) => searched.includes(one)) ?? '';
+    const word = this.#found.query.words.find(({ text: one }) => searched.includes(one))?.text ?? '';
     const at = start + searched.indexOf(word);
     const reach = Math.max(1, Math.floor(this.#room * REACH_SHARE));
     const shown = text.slice(Math.max(start, at - reach), Math.min(end, at + word.length + reach));

@@ -157,10 +157,10 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   }
 }
 
-/** Tokens of an answer for each line that is looked up. A line with its title has about 40, so about half are shown. */
-const TOKENS_A_LINE = 24;
-const MIN_LINES = 32;
-const MAX_LINES = 256;
+/** Tokens of an answer for each message that is looked up. A block of lines has about 60, so about half are shown. */
+const TOKENS_A_MESSAGE = 24;
+const MIN_MESSAGES = 32;
+const MAX_MESSAGES = 256;
 /** Limit of bytes to read for the found messages. The best message is read at any size. */
 const MAX_READ_BYTES = 1_048_576;
 
@@ -178,15 +178,17 @@ async function searchLog(
 ): Promise<Found> {
   const query = readRecallQuery(text);
   const { index, segments, hidden } = await indexes.open(log, signal);
-  const most = Math.min(MAX_LINES, Math.max(MIN_LINES, Math.floor(maxTokens / TOKENS_A_LINE)));
+  const most = Math.min(MAX_MESSAGES, Math.max(MIN_MESSAGES, Math.floor(maxTokens / TOKENS_A_MESSAGE)));
   const scope = { from, to: Math.min(to, log.state.head), segments, hidden, most };
   const matches = await indexes.search(index, query, scope);
   const bytesOf = (seq: number): number => index.bytesOf(seq);
-  const seqs = limitBytes(new Set(matches.ranked.map(({ seq }) => seq)), bytesOf);
+  const found = new Map(matches.messages.map((message) => [message.seq, message]));
   const messages = new Map<number, MatchedMessage>();
-  for await (const entries of readEntries(log, seqs, { signal, bytesOf })) {
+  for await (const entries of readEntries(log, limitBytes(found.keys(), bytesOf), { signal, bytesOf })) {
     for (const entry of entries) {
-      messages.set(entry.seq, await eventLoopShare.run(matchMessage(entry, query, matches)));
+      const own = found.get(entry.seq);
+      if (own === undefined) continue;
+      messages.set(entry.seq, await eventLoopShare.run(matchMessage(entry, query, { ...matches, found: own })));
     }
   }
   const entries = [...messages.values()].map(({ entry }) => entry);

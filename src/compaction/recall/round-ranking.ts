@@ -1,0 +1,68 @@
+import type { LineMarks } from './line-marks.ts';
+import type { HeadBits, LineScores } from './line-scores.ts';
+
+/** Lines of one message in an index. */
+export interface MessageSpan {
+  readonly seq: number;
+  readonly start: number;
+  readonly end: number;
+  /** True if the context no longer shows the message as the log does. */
+  readonly isArchived: boolean;
+}
+
+/** A message without calls, or a message with its calls and their results. */
+export interface FoundRound {
+  readonly score: number;
+  readonly spans: readonly MessageSpan[];
+  readonly head: HeadBits;
+}
+
+/** Lines of the first message that name the subject of a round. More would make a long text name everything. */
+const HEAD_LINES = 24;
+
+/** Counts matching lines, and keeps the rounds with the best of them. Among equal scores, the newer round comes first. */
+export class RoundRanking {
+  count = 0;
+  readonly rounds: FoundRound[] = [];
+  readonly #scores: LineScores;
+  readonly #most: number;
+
+  constructor(scores: LineScores, most: number) {
+    this.#scores = scores;
+    this.#most = most;
+  }
+
+  /**
+   * Adds the messages of a round, the newer rounds first.
+   * @param shown spans whose lines can be returned
+   * @param weight of the round beside its words
+   */
+  add(shown: readonly MessageSpan[], head: HeadBits, { marks, weight }: { marks: LineMarks; weight: number }): void {
+    let best = 0;
+    for (const { start, end } of shown) {
+      const bits = marks.read(start, end);
+      for (let line = marks.next(start, end); line < end; line = marks.next(line + 1, end)) {
+        if (bits[2 * (line - start)] === 0) continue;
+        this.count += 1;
+        best = Math.max(best, this.#scores.scoreOf(bits, line - start, head));
+      }
+    }
+    if (best === 0) return;
+    const score = best * weight;
+    let at = this.rounds.length;
+    while (at > 0 && (this.rounds[at - 1] as FoundRound).score < score) at -= 1;
+    if (at >= this.#most) return;
+    this.rounds.splice(at, 0, { score, spans: shown, head });
+    if (this.rounds.length > this.#most) this.rounds.pop();
+  }
+}
+
+export function readHead(marks: LineMarks, { start, end }: MessageSpan): HeadBits {
+  let [found, alone] = [0, 0];
+  const bits = marks.read(start, Math.min(end, start + HEAD_LINES));
+  for (let at = 0; at < bits.length; at += 2) {
+    found |= bits[at] as number;
+    alone |= bits[at + 1] as number;
+  }
+  return [found, alone];
+}
