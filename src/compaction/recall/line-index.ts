@@ -160,7 +160,7 @@ export class LineIndex {
       const [start, end] = this.#linesOf(seq, lines);
       const flags = this.#sizes.at(seq - this.first);
       const span = { seq, start, end, isArchived: isArchived(seq, (flags & MASKABLE) !== 0) };
-      if (!isWithin(hidden, seq)) round.push(span);
+      if (start < end && !isWithin(hidden, seq)) round.push(span);
       if ((flags & RESULT) !== 0 && seq > Math.max(this.first, from)) continue;
       const [newest] = round;
       if (newest !== undefined && marks.next(start, newest.end) < newest.end) {

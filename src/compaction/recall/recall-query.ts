@@ -8,9 +8,12 @@ const MAX_WORDS = 96;
 const CUE_WEIGHT = 0.5;
 const PART_WEIGHT = 0.5;
 
-/** Words of the index that no text contains. They mark the end of each failed result, and the start of user messages. */
-export const FAILED_MARK = '\u0001failed';
-export const USER_MARK = '\u0001user';
+/**
+ * Words of the index that mark the end of each failed result, and the start of each user message. No text has them,
+ * because no word of a text has blanks.
+ */
+export const FAILED_MARK = '\u0001 \u0002';
+export const USER_MARK = '\u0001 \u0003';
 
 export interface QueryWord {
   readonly text: string;

@@ -2,6 +2,7 @@ import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
 import type { MatchedMessage, RankedLine } from '../../compaction/recall/matched-message.ts';
 import type { LinePlace } from '../../compaction/recall/message-lines.ts';
 import type { RecallQuery } from '../../compaction/recall/recall-query.ts';
+import { scanWords } from '../../compaction/recall/words.ts';
 import { seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry, Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
@@ -77,9 +78,9 @@ export async function readCalls(
   return calls;
 }
 
-/** Weight of a line for each line of its message that was chosen before, and of a text that was chosen before. */
+/** Weight of a line for each line of its message that was chosen before, and of a line without a new word. */
 const NEXT_LINE_SHARE = 0.93;
-const SAME_TEXT_SHARE = 0.3;
+const KNOWN_SHARE = 0.3;
 /** Maximum lines to choose from, and number of lines in a row that may not fit. */
 const MAX_CANDIDATES = 384;
 const MAX_MISSES = 6;
@@ -129,8 +130,9 @@ class ChosenLines {
   readonly #counter: TokenCounter;
   readonly #room: number;
   readonly #blocks = new Map<number, Block>();
-  /** Texts of the chosen lines. */
-  readonly #texts = new Set<string>();
+  /** Words of the chosen lines. */
+  readonly #words = new Set<string>();
+  readonly #wordsByLine = new Map<RankedLine, readonly string[]>();
   #left: number;
 
   constructor(found: Found, room: number, counter: TokenCounter) {
@@ -140,40 +142,48 @@ class ChosenLines {
     this.#counter = counter;
   }
 
-  /** Chooses lines by score. Each line makes further lines of its message, and equal lines of others, count less. */
+  /** Chooses lines by score. A line counts less for each word that stands in chosen lines already. */
   async choose(): Promise<void> {
-    const { ranked } = this.#found;
-    const open = new Set(ranked.slice(0, MAX_CANDIDATES));
+    const open = this.#found.ranked.slice(0, MAX_CANDIDATES);
     for (let misses = 0; misses < MAX_MISSES; ) {
-      const best = this.#findBest(open);
+      const best = this.#takeBest(open);
       if (best === undefined) break;
-      open.delete(best);
-      if (!(await this.#take(best))) misses += 1;
-      else {
-        misses = 0;
-        if (best.isMatch) this.matches += 1;
-      }
+      const isTaken = await this.#take(best);
+      if (!isTaken && this.#blocks.size === 0) return this.#cut(best);
+      misses = isTaken ? 0 : misses + 1;
     }
-    const [first] = ranked;
-    if (first !== undefined && this.#blocks.size === 0) this.#cut(first);
   }
 
-  #findBest(open: Iterable<RankedLine>): RankedLine | undefined {
-    let [best, bestScore] = [undefined as RankedLine | undefined, 0];
-    for (const line of open) {
-      // The lines are sorted, and a share only lowers a score.
+  /** Takes the best line out of a list that is sorted by score. A line counts at most its score. */
+  #takeBest(open: RankedLine[]): RankedLine | undefined {
+    let [best, bestScore] = [-1, 0];
+    for (const [at, line] of open.entries()) {
       if (line.score <= bestScore) break;
-      const taken = this.#blocks.get(line.seq)?.lines.size ?? 0;
-      const isRepeated = this.#texts.has(this.#textOf(line));
-      const score = line.score * NEXT_LINE_SHARE ** taken * (isRepeated ? SAME_TEXT_SHARE : 1);
-      if (score > bestScore) [best, bestScore] = [line, score];
+      const score = this.#worthOf(line);
+      if (score > bestScore) [best, bestScore] = [at, score];
     }
-    return best;
+    return best === -1 ? undefined : open.splice(best, 1)[0];
   }
 
-  #textOf({ seq, line }: Pick<RankedLine, 'seq' | 'line'>): string {
-    const { lines, places } = this.#found.messages.get(seq) as MatchedMessage;
-    return lines.text.slice(...(places[line] ?? [0, 0]));
+  #worthOf(line: RankedLine): number {
+    const { seq, score } = line;
+    const words = this.#wordsOf(line);
+    let fresh = 0;
+    for (const word of words) if (!this.#words.has(word)) fresh += 1;
+    const share = words.length === 0 ? 0 : fresh / words.length;
+    const taken = this.#blocks.get(seq)?.lines.size ?? 0;
+    return score * (KNOWN_SHARE + (1 - KNOWN_SHARE) * share) * NEXT_LINE_SHARE ** taken;
+  }
+
+  #wordsOf(line: RankedLine): readonly string[] {
+    const known = this.#wordsByLine.get(line);
+    if (known !== undefined) return known;
+    const { lines, places } = this.#found.messages.get(line.seq) as MatchedMessage;
+    const words: string[] = [];
+    const [start, end] = places[line.line] ?? [0, 0];
+    scanWords(lines.folded, start, end, (from, to) => words.push(lines.folded.slice(from, to)));
+    this.#wordsByLine.set(line, words);
+    return words;
   }
 
   write(): string[] {
@@ -189,7 +199,8 @@ class ChosenLines {
     );
   }
 
-  async #take({ seq, line }: Pick<RankedLine, 'seq' | 'line'>): Promise<boolean> {
+  async #take(ranked: RankedLine): Promise<boolean> {
+    const { seq, line } = ranked;
     const known = this.#blocks.get(seq);
     const block = known ?? this.#open(seq);
     const place = block.message.places[line];
@@ -200,7 +211,8 @@ class ChosenLines {
     const tokens = (await this.#count(`${frame}${text}`)) + (isNext ? 1 : GAP_TOKENS);
     if (tokens > this.#left) return false;
     this.#left -= tokens;
-    this.#texts.add(text);
+    for (const word of this.#wordsOf(ranked)) this.#words.add(word);
+    if (ranked.isMatch) this.matches += 1;
     block.lines.add(line);
     this.#blocks.set(seq, block);
     return true;

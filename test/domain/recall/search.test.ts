@@ -49,11 +49,13 @@ function matchIn(index: LineIndex, query: string, scope: Scope = {}): LineMatche
 /** Searches a log as the tool does: by the index, and then by the texts of the best messages. */
 function search(query: string, entries: readonly LogEntry[], scope: Scope = {}) {
   const matches = matchIn(indexOf(entries), query, scope);
-  const seqs = [...new Set(matches.ranked.map(({ seq }) => seq))];
   const matched = new Map<number, MatchedMessage>(
-    seqs.map((seq) => [seq, runToEnd(matchMessage(entries[seq - 1] as LogEntry, readRecallQuery(query), matches))]),
+    matches.messages.map((found) => [
+      found.seq,
+      runToEnd(matchMessage(entries[found.seq - 1] as LogEntry, readRecallQuery(query), { ...matches, found })),
+    ]),
   );
-  const ranked = rankMatched(matched.values());
+  const ranked = rankMatched(matched.values()).filter(({ isMatch }) => isMatch);
   const lines = ranked.map(({ seq, line }) => {
     const { lines: read, places } = matched.get(seq) as MatchedMessage;
     return { seq, text: read.text.slice(...(places[line] as [number, number])) };
@@ -154,7 +156,7 @@ describe('a search of the recall tool', () => {
     expect(linesOf('heron fox', texts)).toEqual(['1: a heron and a fox', '2: heron', '3: the fox', '2: fox']);
     const many = logOf(Array.from({ length: 50 }, (_, at) => user(`heron ${at}`)));
     const { matches } = search('heron', many, { most: 3 });
-    expect(matches.ranked.map(({ seq }) => seq)).toEqual([50, 49, 48]);
+    expect(matches.messages.map(({ seq }) => seq)).toEqual([50, 49, 48]);
     expect(matches.count).toBe(50);
     expect(search('heron', many, { from: 2, to: 3 }).seqs).toEqual([3, 2]);
   });
@@ -198,8 +200,8 @@ describe('a search of the recall tool', () => {
     const index = new LineIndex(41);
     runToEnd(index.add(logOf(Array.from({ length: 60 }, (_, at) => user(`heron ${at + 1}`))).slice(40)));
     expect(index.head).toBe(60);
-    expect(matchIn(index, 'heron', { from: 1, to: 42 }).ranked.map(({ seq }) => seq)).toEqual([42, 41]);
-    expect(matchIn(index, 'heron', { from: 1, to: 9 }).ranked).toEqual([]);
+    expect(matchIn(index, 'heron', { from: 1, to: 42 }).messages.map(({ seq }) => seq)).toEqual([42, 41]);
+    expect(matchIn(index, 'heron', { from: 1, to: 9 }).messages).toEqual([]);
   });
 
   test('a recall search leaves out a message that is added while the search runs', () => {
@@ -254,7 +256,7 @@ describe('the text of a line that the recall tool returns', () => {
         if (words.length > 0) expect(found.seqs).toContain((at % given.length) + 1);
         for (const { text } of found.lines) {
           expect(text.isWellFormed()).toBe(true);
-          const begins = [...words, ...exacts.map((exact) => exact.text.slice(0, 1))];
+          const begins = [...words.map((word) => word.text), ...exacts.map((exact) => exact.text.slice(0, 1))];
           expect(begins.some((word) => fold(text).includes(word))).toBe(true);
           hits += 1;
         }

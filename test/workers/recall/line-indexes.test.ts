@@ -40,7 +40,7 @@ async function openLogs(maxBytes?: number) {
     if (state === undefined) throw new Error('no conversation');
     const { index, segments } = await indexes.open({ contexts, conversation, state }, stop);
     const scope = { from: 1, to: state.head, segments, most: 10 };
-    return (await indexes.search(index, readRecallQuery(query), scope)).ranked.map(({ seq }) => seq);
+    return (await indexes.search(index, readRecallQuery(query), scope)).messages.map(({ seq }) => seq);
   };
   const erase = (id: string) => store.erase({ tenant: '_', id });
   return { append, search, erase, reads, hooks, indexes };
