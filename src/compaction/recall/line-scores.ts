@@ -33,13 +33,16 @@ export class LineScores {
   }
 
   scoreOf(bits: LineBits, line: number, [headFound, headAlone]: HeadBits): number {
-    let [found, alone] = [0, 0];
+    let [found, alone, seen] = [0, 0, 0];
     let [score, known] = [0, 0];
     for (let distance = 0; distance < BY_DISTANCE.length; distance += 1) {
       const [before, after] = [2 * (line - distance), 2 * (line + distance)];
       const isIn = before >= 0;
       found |= (isIn ? (bits[before] as number) : 0) | (bits[after] ?? 0);
       alone |= (isIn ? (bits[before + 1] as number) : 0) | (bits[after + 1] ?? 0);
+      // Words that stand alone are among the found ones, and most lines around a line have no searched word.
+      if (found + alone === seen) continue;
+      seen = found + alone;
       const value = this.valueOf(found, alone);
       score += (BY_DISTANCE[distance] as number) * (value - known);
       known = value;

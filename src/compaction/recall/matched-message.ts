@@ -31,6 +31,8 @@ export interface RankedLine {
   readonly score: number;
   /** False for a line that has no searched word and stands near a line that has. */
   readonly isMatch: boolean;
+  /** True for the line that says how a call ended. */
+  readonly isOutcome: boolean;
 }
 
 export interface MatchedMessage {
@@ -70,7 +72,13 @@ export function* matchMessage(
   const isMatch = (line: number): boolean => found.bits[2 * line] !== 0 || exact.has(line);
   const ranked = [...scored]
     .filter(([line, score]) => score > 0 && line < places.length)
-    .map(([line, score]) => ({ seq: entry.seq, line, score: roundScore(score), isMatch: isMatch(line) }));
+    .map(([line, score]) => ({
+      seq: entry.seq,
+      line,
+      score: roundScore(score),
+      isMatch: isMatch(line),
+      isOutcome: line === outcome,
+    }));
   return { entry, lines, places, ranked };
 }
 

@@ -1,5 +1,5 @@
 import type { LineMarks } from './line-marks.ts';
-import type { HeadBits, LineScores } from './line-scores.ts';
+import type { HeadBits, LineBits, LineScores } from './line-scores.ts';
 
 /** Lines of one message in an index. */
 export interface MessageSpan {
@@ -38,17 +38,24 @@ export class RoundRanking {
    * @param weight of the round beside its words
    */
   add(shown: readonly MessageSpan[], head: HeadBits, { marks, weight }: { marks: LineMarks; weight: number }): void {
-    let best = 0;
+    let [found, alone] = head;
+    const matching: [bits: LineBits, line: number][] = [];
     for (const { start, end } of shown) {
       const bits = marks.read(start, end);
       for (let line = marks.next(start, end); line < end; line = marks.next(line + 1, end)) {
-        if (bits[2 * (line - start)] === 0) continue;
-        this.count += 1;
-        best = Math.max(best, this.#scores.scoreOf(bits, line - start, head));
+        const place = 2 * (line - start);
+        if (bits[place] === 0) continue;
+        found |= bits[place] as number;
+        alone |= bits[place + 1] as number;
+        matching.push([bits, line - start]);
       }
     }
-    if (best === 0) return;
-    const score = best * weight;
+    this.count += matching.length;
+    // No line has more than all words of its round. Most rounds have only one frequent word.
+    const least = this.rounds.length < this.#most ? 0 : (this.rounds.at(-1)?.score ?? 0);
+    if (matching.length === 0 || this.#scores.valueOf(found, alone) * weight <= least) return;
+    const score =
+      weight * matching.reduce((best, [bits, line]) => Math.max(best, this.#scores.scoreOf(bits, line, head)), 0);
     let at = this.rounds.length;
     while (at > 0 && (this.rounds[at - 1] as FoundRound).score < score) at -= 1;
     if (at >= this.#most) return;

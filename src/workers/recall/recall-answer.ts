@@ -79,8 +79,8 @@ export async function readCalls(
 }
 
 /** Weight of a line for each line of its message that was chosen before, and of a line without a new word. */
-const NEXT_LINE_SHARE = 0.93;
-const KNOWN_SHARE = 0.3;
+const NEXT_LINE_SHARE = 0.97;
+const KNOWN_SHARE = 0.75;
 /** Maximum lines to choose from, and number of lines in a row that may not fit. */
 const MAX_CANDIDATES = 384;
 const MAX_MISSES = 6;
@@ -170,7 +170,8 @@ class ChosenLines {
     const words = this.#wordsOf(line);
     let fresh = 0;
     for (const word of words) if (!this.#words.has(word)) fresh += 1;
-    const share = words.length === 0 ? 0 : fresh / words.length;
+    // An outcome says something new about its call, even in words of other outcomes.
+    const share = line.isOutcome ? 1 : fresh / Math.max(1, words.length);
     const taken = this.#blocks.get(seq)?.lines.size ?? 0;
     return score * (KNOWN_SHARE + (1 - KNOWN_SHARE) * share) * NEXT_LINE_SHARE ** taken;
   }

@@ -131,9 +131,10 @@ it('an agent with the recall tool finds and reads archived messages of its own c
   const [before, after, read] = (await readResults(world)).map(({ content }) => content);
   const question = 'message 4 (user):\n```\nWhat was the heron code?\n```';
   const hit = 'message 2 (user):\n```\nThe HERON code is 4711.\n```';
-  expect(before).toBe(`${question}\n${hit}\nYou still see these messages in your context.`);
+  // Both hold the searched words. The second one also has a number.
+  expect(before).toBe(`${hit}\n${question}\nYou still see these messages in your context.`);
   // The archived call of recall in the first turn is no hit, although it contains every searched word.
-  expect(after).toBe(`${question}\n${hit}`);
+  expect(after).toBe(`${hit}\n${question}`);
   expect(read).toBe(`${hit}\nmessage 3 (assistant):\n\`\`\`\nNoted.\n\`\`\``);
   const told = world.eventsOf('tool_called').map(({ name, outcome }) => `${name} ${outcome}`);
   expect(told).toEqual(['recall done', 'recall done', 'recall done']);
@@ -388,18 +389,13 @@ it('the recall tool shows lines of a message in order, with neighbouring lines a
   const text = Array.from({ length: 40 }, (_, line) => (line % 20 === 9 ? `heron ${line}` : `line ${line}`)).join('\n');
   const { ask } = await openTool([user(text)]);
   const { answer } = await ask({ query: 'heron' });
-  const around = (line: number) => [
-    `line ${line - 2}`,
-    `line ${line - 1}`,
-    `heron ${line}`,
-    `line ${line + 1}`,
-    `line ${line + 2}`,
-  ];
+  const around = (line: number) =>
+    Array.from({ length: 13 }, (_, at) => (at === 6 ? `heron ${line}` : `line ${line - 6 + at}`));
   expect(answer.messages[0]?.text).toBe([...around(9), '…', ...around(29)].join('\n'));
   const piece = `${'word '.repeat(60)}heron ${'word '.repeat(60)}`;
   const pieces = await openTool([user(piece)]);
   const shown = (await pieces.ask({ query: 'heron', limit: 150 })).answer.messages[0]?.text ?? '';
-  expect(shown).toMatch(/^word .*heron.* …$/);
+  expect(shown).toMatch(/^…word .*heron.* …$/);
 });
 
 it('the recall tool shows a part of a line that is too long for its answer', async () => {
