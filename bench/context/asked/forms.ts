@@ -56,7 +56,7 @@ const SAID: Wording = {
   ja: ({ topic }) => `ユーザーは${topic}について何と言いましたか`,
 };
 const SEEN: Wording = {
-  en: ({ topic }) => `where did I see ${topic}`,
+  en: ({ topic }) => `in which place did I see ${topic}`,
   es: ({ topic }) => `¿dónde vi ${topic}?`,
   zh: ({ topic }) => `我在哪里看到${topic}`,
   ja: ({ topic }) => `${topic}はどこで見ましたか`,

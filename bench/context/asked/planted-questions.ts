@@ -8,7 +8,7 @@ const TUNED: Asked = {
   'rule of the user': [
     'which check has to run before calling a step finished',
     'how must I name a new function',
-    'what label goes on the things that I change',
+    'which label goes on the things that I change',
   ],
   'prohibition of the user': [
     'which folders am I not allowed to touch',
@@ -16,27 +16,31 @@ const TUNED: Asked = {
     'to whom may I not send anything before the user agrees',
   ],
   'fact from the user': [
-    'what is the ticket for this work',
+    'which ticket is for this work',
     'number of the customer',
-    'who is the contact on their side',
+    'name of the contact on their side',
   ],
   'corrected fact': [
-    'what limit did the user correct',
-    'what is the right host',
+    'which limit did the user correct',
+    'which host is right',
     'which date is right after the correction',
   ],
   'implicit wish': [
     'does the user read on a phone',
-    'who reads along with the user',
+    'which person reads along with the user',
     'was the user woken up by something',
   ],
-  'implicit constraint': ['when is it shown to the board', 'which machine is old', 'who still reads the contract'],
+  'implicit constraint': [
+    'when is it shown to the board',
+    'which machine is old',
+    'which person still reads the contract',
+  ],
   'decision of the agent': [
     'in which table did I decide to store it',
     'which port did I decide on',
     'which version do we keep',
   ],
-  'value in a result': ['what is the retry limit', 'which file had a checksum warning', 'reference in state held'],
+  'value in a result': ['which retry limit is set', 'which file had a checksum warning', 'reference in state held'],
 };
 
 const OTHER: Asked = {
@@ -54,7 +58,7 @@ const OTHER: Asked = {
   'value in a result': ['retries limit value', 'checksum warnings', 'held state reference'],
 };
 
-/** @param seed of `writeFacts`, which also chooses the text of each kind */
+/** @param seed the seed of `writeFacts`, which also chooses the text of each kind */
 export function askPlanted(seed: number, facts: readonly PlantedFact[], isOther: boolean): Question[] {
   const all = isOther ? OTHER : TUNED;
   return facts.flatMap(({ kind, keys: [answer = '', ...beside] }) => {

@@ -19,12 +19,12 @@ export type Wording = Readonly<Record<Language, (parts: Readonly<Record<string, 
 /** Words that carry no topic. Questions are written without them, as their own frame has enough of them. */
 const FRAME = new Set(
   (
-    'about after again all also and any are been before being but can could did does doing done each for from get had has have her him his how ' +
-    'into its just like let make many more most much need not now off one only other our out over own please same she should some such than that ' +
-    'the their them then there these they this those through too under until use used using very want was way were what when where which while who ' +
-    'why will with would you your yes okay sure thank thanks first next last con como cual del desde donde ella ellos esta este esto hay las los ' +
-    'mas muy nos para pero por que quien ser sin sobre son sus una unas unos'
-  ).split(' '),
+    'about|after|again|all|also|and|any|are|been|before|being|but|can|could|did|does|doing|done|each|for|from|get|had|has|have|her|him|his|how|' +
+    'into|its|just|like|let|make|many|more|most|much|need|not|now|off|one|only|other|our|out|over|own|please|same|she|should|some|such|than|that|' +
+    'the|their|them|then|there|these|they|this|those|through|too|under|until|use|used|using|very|want|was|way|were|what|when|where|which|while|who|' +
+    'why|will|with|would|you|your|yes|okay|sure|thank|thanks|first|next|last|con|como|cual|del|desde|donde|ella|ellos|esta|este|esto|hay|las|los|' +
+    'mas|muy|nos|para|pero|por|que|quien|ser|sin|sobre|son|sus|una|unas|unos'
+  ).split('|'),
 );
 const segmenter = new Intl.Segmenter('ja', { granularity: 'word' });
 const WIDE = /[\u3040-\u30ff\u3400-\u9fff]/;

@@ -155,22 +155,29 @@ export class LineIndex {
       return cues.age === 0 ? 1 : 1 + AGE_SHARE * (cues.age > 0 ? share : 1 - share);
     };
     const isArchived = archivedBefore(segments);
-    for (let seq = Math.min(this.head, to), round: MessageSpan[] = []; seq >= Math.max(this.first, from); seq -= 1) {
+    const least = Math.max(this.first, from);
+    for (let seq = Math.min(this.head, to), last = seq; seq >= least; seq -= 1) {
       if (endsSlice(seq)) yield;
-      const [start, end] = this.#linesOf(seq, lines);
-      const flags = this.#sizes.at(seq - this.first);
-      const span = { seq, start, end, isArchived: isArchived(seq, (flags & MASKABLE) !== 0) };
-      if (start < end && !isWithin(hidden, seq)) round.push(span);
-      if ((flags & RESULT) !== 0 && seq > Math.max(this.first, from)) continue;
-      const [newest] = round;
-      if (newest !== undefined && marks.next(start, newest.end) < newest.end) {
-        const head: HeadBits = isWithin(hidden, seq) ? [0, 0] : readHead(marks, span);
+      const [start] = this.#linesOf(seq, lines);
+      if ((this.#sizes.at(seq - this.first) & RESULT) !== 0 && seq > least) continue;
+      const [, end] = this.#linesOf(last, lines);
+      if (marks.next(start, end) < end) {
+        const round = this.#spansOf(seq, last, lines).filter((span) => !isWithin(hidden, span.seq));
+        const head: HeadBits = isWithin(hidden, seq) ? [0, 0] : readHead(marks, round.at(-1));
         const how = { marks, weight: weightOf(seq) };
-        const parts = Map.groupBy(round, (one) => one.isArchived);
-        archived.add(parts.get(true) ?? [], head, how);
-        visible.add(parts.get(false) ?? [], head, how);
+        const areArchived = round.map((span) => isArchived(span.seq, span.canBeMasked));
+        archived.add(
+          round.filter((_, at) => areArchived[at]),
+          head,
+          how,
+        );
+        visible.add(
+          round.filter((_, at) => areArchived[at] === false),
+          head,
+          how,
+        );
       }
-      round = [];
+      last = seq - 1;
     }
     const { count } = archived;
     const ranking = count > 0 ? archived : visible;
@@ -200,9 +207,10 @@ export class LineIndex {
     const found: FoundWord[] = [];
     for (const { text, share } of this.#chooseWords(words)) {
       const whole = this.#words.find(text);
-      const like = [...this.#words.findLike(text)];
-      const forms = like.filter(({ number, isForm }) => isForm || number === whole);
-      const numbers = (like.length > MAX_INSIDE && forms.length > 0 ? forms : like).map(({ number }) => number);
+      const like = [...this.#words.findLike(text).take(MAX_INSIDE + 1)];
+      const forms = like.flatMap(({ number, isForm }) => (isForm && number !== whole ? [number] : []));
+      const isInMany = like.length > MAX_INSIDE && whole !== -1;
+      const numbers = isInMany ? [whole, ...forms] : like.map(({ number }) => number);
       const count = numbers.reduce((sum, number) => sum + this.#postings.count(number), 0);
       const weight = share * Math.log2(1 + this.#wholeLines / Math.max(1, count));
       found.push({ text, numbers, whole, count, bit: 1 << found.length, weight });
@@ -219,6 +227,17 @@ export class LineIndex {
       return number === -1 ? Infinity : this.#postings.count(number);
     };
     return words.toSorted((one, other) => Math.sign(countOf(one) - countOf(other)) || 0).slice(0, MAX_BITS);
+  }
+
+  /** Messages of a round with their lines, newest first. Messages without lines are left out. */
+  #spansOf(first: number, last: number, lines: number): MessageSpan[] {
+    const spans: MessageSpan[] = [];
+    for (let seq = last; seq >= first; seq -= 1) {
+      const [start, end] = this.#linesOf(seq, lines);
+      const canBeMasked = (this.#sizes.at(seq - this.first) & MASKABLE) !== 0;
+      if (start < end) spans.push({ seq, start, end, canBeMasked });
+    }
+    return spans;
   }
 
   #linesOf(seq: number, lines: number): readonly [start: number, end: number] {

@@ -4,20 +4,20 @@
  */
 const FRAME_WORDS = new Set(
   (
-    'a about after again ago all also am an and any anything are as at be because been before being but by can could did do does doing done down each ' +
-    'either else ever every exactly for from get got had has have having he her here hers him his how i if in into is it its just let like ' +
-    'many may me might mine more most much must my need no nor not of off on once one only onto or other our out over please said same say ' +
-    'says she should so some something such tell than that the their them then there these they thing things this those through to too under until up us ' +
-    'use used using very was way we were what when where whether which while who whom whose why will with without would you your ' +
-    'al algo aquí como cómo con cual cuál cuando cuándo de del desde donde dónde el ella ellos en era es esa ese eso esta está este esto ' +
-    'fue ha había hay hizo la las le les lo los más me mi mis muy nos o para pero por porque que qué quien quién se ser si sí sin sobre ' +
-    'son su sus también tu un una uno usted y ya ' +
-    'als am an auch auf aus bei bin bis da das dass dem den der des die doch du ein eine einem einen einer er es etwas für habe haben hat hatte ' +
-    'ich ihr im in ist ja kann man mein mich mir mit nach nicht noch nur ob oder schon sein sich sie sind so über um und uns von vor war ' +
-    'waren warum was welche welchem welchen welcher welches wenn wer wie wir wird wo wurde zu zum zur ' +
-    'au aux avec ce ces cette dans de des du elle en est et était être eu il ils je la le les leur ma mais mes mon nous on ou où par pas ' +
-    'plus pour pourquoi quand que quel quelle quels qui quoi sa sans se ses son sont sur te toi tu un une vous'
-  ).split(' '),
+    'a|about|after|again|ago|all|also|am|an|and|any|anything|are|as|at|be|because|been|before|being|but|by|can|could|did|do|does|doing|done|down|each|' +
+    'either|else|ever|every|exactly|for|from|get|got|had|has|have|having|he|her|here|hers|him|his|how|i|if|in|into|is|it|its|just|let|like|' +
+    'many|may|me|might|mine|more|most|much|must|my|need|no|nor|not|of|off|on|once|one|only|onto|or|other|our|out|over|please|said|same|say|' +
+    'says|she|should|so|some|something|such|tell|than|that|the|their|them|then|there|these|they|thing|things|this|those|through|to|too|under|until|up|us|' +
+    'use|used|using|very|was|way|we|were|what|when|where|whether|which|while|who|whom|whose|why|will|with|without|would|you|your|' +
+    'al|algo|aquí|como|cómo|con|cual|cuál|cuando|cuándo|de|del|desde|donde|dónde|el|ella|ellos|en|era|es|esa|ese|eso|esta|está|este|esto|' +
+    'fue|ha|había|hay|hizo|la|las|le|les|lo|los|más|me|mi|mis|muy|nos|o|para|pero|por|porque|que|qué|quien|quién|se|ser|si|sí|sin|sobre|' +
+    'son|su|sus|también|tu|un|una|uno|usted|y|ya|' +
+    'als|am|an|auch|auf|aus|bei|bin|bis|da|das|dass|dem|den|der|des|die|doch|du|ein|eine|einem|einen|einer|er|es|etwas|für|habe|haben|hat|hatte|' +
+    'ich|ihr|im|in|ist|ja|kann|man|mein|mich|mir|mit|nach|nicht|noch|nur|ob|oder|schon|sein|sich|sie|sind|so|über|um|und|uns|von|vor|war|' +
+    'waren|warum|was|welche|welchem|welchen|welcher|welches|wenn|wer|wie|wir|wird|wo|wurde|zu|zum|zur|' +
+    'au|aux|avec|ce|ces|cette|dans|de|des|du|elle|en|est|et|était|être|eu|il|ils|je|la|le|les|leur|ma|mais|mes|mon|nous|on|ou|où|par|pas|' +
+    'plus|pour|pourquoi|quand|que|quel|quelle|quels|qui|quoi|sa|sans|se|ses|son|sont|sur|te|toi|tu|un|une|vous'
+  ).split('|'),
 );
 const HIRAGANA = /^[\u3040-\u309f\u30fc]+$/;
 /** Chinese characters that mostly join or ask. A pair of characters with one of them names nothing. */
@@ -29,7 +29,7 @@ export function isFrameWord(word: string): boolean {
   return /^[a-z]{1,2}$/.test(word) || FRAME_WORDS.has(word);
 }
 
-/** What a question asks for, beside its topic. */
+/** Kinds of lines that a question asks for, beside its topic. */
 export interface Cues {
   /** 1 if the newest messages are asked for, -1 for the oldest, 0 for any. */
   readonly age: -1 | 0 | 1;

@@ -6,8 +6,7 @@ export interface MessageSpan {
   readonly seq: number;
   readonly start: number;
   readonly end: number;
-  /** True if the context no longer shows the message as the log does. */
-  readonly isArchived: boolean;
+  readonly canBeMasked: boolean;
 }
 
 /** A message without calls, or a message with its calls and their results. */
@@ -19,6 +18,8 @@ export interface FoundRound {
 
 /** Lines of the first message that name the subject of a round. More would make a long text name everything. */
 const HEAD_LINES = 24;
+
+const NONE: LineBits = new Uint32Array(0);
 
 /** Counts matching lines, and keeps the rounds with the best of them. Among equal scores, the newer round comes first. */
 export class RoundRanking {
@@ -35,14 +36,15 @@ export class RoundRanking {
   /**
    * Adds the messages of a round, the newer rounds first.
    * @param shown spans whose lines can be returned
-   * @param weight of the round beside its words
+   * @param weight factor of the round's score, e.g. for its age
    */
   add(shown: readonly MessageSpan[], head: HeadBits, { marks, weight }: { marks: LineMarks; weight: number }): void {
     let [found, alone] = head;
     const matching: [bits: LineBits, line: number][] = [];
     for (const { start, end } of shown) {
-      const bits = marks.read(start, end);
-      for (let line = marks.next(start, end); line < end; line = marks.next(line + 1, end)) {
+      const next = marks.next(start, end);
+      const bits = next < end ? marks.read(start, end) : NONE;
+      for (let line = next; line < end; line = marks.next(line + 1, end)) {
         const place = 2 * (line - start);
         if (bits[place] === 0) continue;
         found |= bits[place] as number;
@@ -56,17 +58,26 @@ export class RoundRanking {
     if (matching.length === 0 || this.#scores.valueOf(found, alone) * weight <= least) return;
     const score =
       weight * matching.reduce((best, [bits, line]) => Math.max(best, this.#scores.scoreOf(bits, line, head)), 0);
+    this.#insert({ score, spans: shown, head });
+  }
+
+  #insert(round: FoundRound): void {
     let at = this.rounds.length;
-    while (at > 0 && (this.rounds[at - 1] as FoundRound).score < score) at -= 1;
+    while (at > 0 && (this.rounds[at - 1] as FoundRound).score < round.score) at -= 1;
     if (at >= this.#most) return;
-    this.rounds.splice(at, 0, { score, spans: shown, head });
+    this.rounds.splice(at, 0, round);
     if (this.rounds.length > this.#most) this.rounds.pop();
   }
 }
 
-export function readHead(marks: LineMarks, { start, end }: MessageSpan): HeadBits {
+/** Searched words of the first message of a round. */
+export function readHead(marks: LineMarks, span: MessageSpan | undefined): HeadBits {
   let [found, alone] = [0, 0];
-  const bits = marks.read(start, Math.min(end, start + HEAD_LINES));
+  if (span === undefined) return [found, alone];
+  const { start } = span;
+  const end = Math.min(span.end, start + HEAD_LINES);
+  if (marks.next(start, end) === end) return [found, alone];
+  const bits = marks.read(start, end);
   for (let at = 0; at < bits.length; at += 2) {
     found |= bits[at] as number;
     alone |= bits[at + 1] as number;
