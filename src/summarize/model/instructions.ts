@@ -32,7 +32,7 @@ const RULES = [
   'words are enough if they stand nowhere else. A program finds the place, writes the whole statement with its author, and strikes',
   'quotes in words of your own. So never say what a person wants or permits: quote their words. Copy each place once, in the',
   'section that fits best. If something changed, quote its last state. A section without a quote has an empty list. A program adds',
-  'the calls that were made: do not list them.',
+  'the calls that were made, the files that were changed, the last test run and the list of tasks: do not quote these.',
 ].join(' ');
 
 export function renderSystem(prompt: string | undefined): string {

@@ -4,6 +4,8 @@ import type { Summarizer, SummaryRequest } from '../../domain/summarizer.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { readLogProgress } from '../progress/progress.ts';
+import { writeFront } from '../progress/progress-lines.ts';
 import { listEffects } from './effects.ts';
 import { Evidence } from './evidence.ts';
 import { renderSystem } from './instructions.ts';
@@ -40,7 +42,8 @@ const HEADING_TOKENS = 8;
 const MAX_HALVINGS = 3;
 
 /**
- * Lets a model choose places of the log. Code quotes them, lists the calls, and adds lines that the model lost.
+ * Lets a model choose places of the log. Code quotes them, and adds lines that the model lost. Code also lists the
+ * progress and the calls, so that no model pays for them or gets them wrong.
  * Messages above the model's window are summarized in parts, which are merged.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
@@ -53,9 +56,8 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
         return { status: 'unfit', why: `a limit of ${request.maxTokens} tokens is too small for a summary` };
       }
       const evidence = await Evidence.read(counter, request);
-      const effects = listEffects(counter, request.messages, Math.floor(request.maxTokens * EFFECTS_SHARE));
-      const facts: Sections = new Map(effects.length === 0 ? [] : [['effects', effects.join('\n')]]);
-      const room = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+      const facts = await readFacts(counter, request);
+      const room = request.maxTokens - (await counter.count(`${renderFacts(facts)}\n`));
       const userRequest =
         request.userRequest === undefined
           ? undefined
@@ -87,9 +89,30 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   };
 }
 
+/** Parts of a summary that code writes from the log. */
+interface Facts {
+  /** Changed files, the last test run and the list of tasks. They stand before the first section. */
+  readonly front: readonly string[];
+  readonly sections: Sections;
+}
+
+async function readFacts(counter: TokenCounter, { messages, later = [], maxTokens }: SummaryRequest): Promise<Facts> {
+  const all = [...messages, ...later];
+  const progress = await eventLoopShare.run(readLogProgress(all, messages.length));
+  const front = writeFront(counter, progress, maxTokens);
+  const calls = progress.calls.filter(({ message }) => message < messages.length);
+  const left = maxTokens - counter.countSync(front.join('\n'));
+  const effects = listEffects(counter, { calls, messages: all }, Math.floor(left * EFFECTS_SHARE));
+  return { front, sections: new Map(effects.length === 0 ? [] : [['effects', effects.join('\n')]]) };
+}
+
+function renderFacts({ front, sections }: Facts): string {
+  return [...front, renderSections(sections)].join('\n').trimEnd();
+}
+
 interface SummaryMaterial {
   readonly sections: QuotedSections;
-  readonly facts: Sections;
+  readonly facts: Facts;
   readonly evidence: Evidence;
 }
 
@@ -103,7 +126,7 @@ async function completeSummary(
   { sections, facts, evidence }: SummaryMaterial,
 ): Promise<string | undefined> {
   const { maxTokens, range } = request;
-  const room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+  const room = maxTokens - (await counter.count(`${renderFacts(facts)}\n`));
   const clipped = await renderWithin(counter, maxTokens - Math.floor(room * LINES_SHARE), { sections, facts });
   if (clipped === undefined) return undefined;
   const lines = await evidence.choose({
@@ -113,7 +136,8 @@ async function completeSummary(
     render: ({ text }) => text,
   });
   const logged: Sections = new Map(lines.length === 0 ? [] : [['lines', lines.join('\n')]]);
-  return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...logged]) });
+  const written = { ...facts, sections: new Map([...facts.sections, ...logged]) };
+  return await renderWithin(counter, maxTokens, { sections, facts: written });
 }
 
 /** @returns undefined if none of the model's sections fits beside the sections by code */
@@ -122,11 +146,11 @@ async function renderWithin(
   maxTokens: number,
   { sections, facts }: Pick<SummaryMaterial, 'sections' | 'facts'>,
 ): Promise<string | undefined> {
-  let room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+  let room = maxTokens - (await counter.count(`${renderFacts(facts)}\n`));
   for (;;) {
     const fitted = fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
-    const text = renderSections(new Map([...fitted, ...facts]));
+    const text = renderFacts({ ...facts, sections: new Map([...fitted, ...facts.sections]) });
     // Joined sections may have a token or two more than the sum of their counts.
     const excess = (await counter.count(text)) - maxTokens;
     if (excess <= 0) return text;

@@ -1,5 +1,6 @@
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import { foldLine } from '../structural/text.ts';
+import { type Room, shareOf } from '../structural/call-choice.ts';
+import { escapeTags, foldLine } from '../structural/text.ts';
 import { nameCall } from './calls.ts';
 import type { ChangedFile, LogProgress, TestRun, TodoList } from './progress.ts';
 
@@ -8,9 +9,19 @@ const PROGRESS_MARKS = { files: 'changed: ', tests: 'tests: ', todo: 'todo: ' } 
 
 type Counter = Pick<TokenCounter, 'countSync'>;
 
+/** Room of the lines in front, which grows with the summary. */
+const FRONT: Room = { most: 400, half: 1_000 };
+/** Minimum tokens of a summary with lines in front. In a smaller summary they would displace the calls. */
+const MIN_FRONT_TOKENS = 160;
 const COMMAND_CHARS = 100;
 const MAX_TEXT_CHARS = 160;
 const MORE_TOKENS = 12;
+
+/** Writes the lines in front of a summary by code or by a model. @param maxTokens limit of the whole summary */
+export function writeFront(counter: Counter, progress: LogProgress, maxTokens: number): string[] {
+  if (maxTokens < MIN_FRONT_TOKENS) return [];
+  return writeProgress(counter, progress, shareOf(maxTokens, FRONT)).map(escapeTags);
+}
 
 /**
  * Writes test counts, changed files and the list of tasks within a size. Test counts are short and come first. Files
@@ -67,5 +78,6 @@ function writeTodo(counter: Counter, { items }: TodoList, maxTokens: number): st
   if (tokens > maxTokens) return [];
   const shown = lines.filter((_, at) => isShown[at]);
   const closed = lines.length - shown.length;
-  return [`${PROGRESS_MARKS.todo}${items.length} tasks${closed === 0 ? '' : `, ${closed} closed`}`, ...shown];
+  const count = `${items.length} ${items.length === 1 ? 'task' : 'tasks'}`;
+  return [`${PROGRESS_MARKS.todo}${count}${closed === 0 ? '' : `, ${closed} closed`}`, ...shown];
 }

@@ -35,8 +35,12 @@ export interface LogProgress {
   readonly todo: TodoList | undefined;
 }
 
-/** Reads the progress of messages in one scan. */
-export function* readLogProgress(messages: readonly Message[]): Interruptible<LogProgress> {
+/**
+ * Reads the progress of messages in one scan.
+ * @param end index behind the last message whose changes, tests and tasks are returned, without what later messages
+ *   changed or wrote again. So a summary states nothing of messages outside its range.
+ */
+export function* readLogProgress(messages: readonly Message[], end = messages.length): Interruptible<LogProgress> {
   const calls = listMadeCalls(messages);
   yield;
   const files = new Map<string, ChangedFile>();
@@ -61,5 +65,10 @@ export function* readLogProgress(messages: readonly Message[]): Interruptible<Lo
     if (lines.length > 0 && mayRunTests(made.call)) run = { made, lines };
   }
   const tests = run && { ...run, isOld: lastChange > calls.indexOf(run.made) };
-  return { calls, files: [...files.values()], tests, todo };
+  return {
+    calls,
+    files: [...files.values()].filter(({ message }) => message < end),
+    tests: tests !== undefined && tests.made.message < end ? tests : undefined,
+    todo: todo !== undefined && todo.message < end ? todo : undefined,
+  };
 }

@@ -25,10 +25,10 @@ import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { writeOutcome } from '../progress/calls.ts';
-import { writeProgress } from '../progress/progress-lines.ts';
-import { chooseCalls, findTerms, type Room, shareOf } from './call-choice.ts';
+import { writeFront } from '../progress/progress-lines.ts';
+import { chooseCalls, findTerms } from './call-choice.ts';
 import { leadFor } from './call-places.ts';
-import { escapeTags, renderLines, showFragments } from './summary-lines.ts';
+import { renderLines, showFragments } from './summary-lines.ts';
 import { readSource, type SummarySource } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
@@ -46,10 +46,6 @@ const AIM = 0.985;
 const MAX_GROWTH = 2;
 const MARK_TOKENS = 2;
 const GAP_TOKENS = 3;
-/** As for calls, for the lines in front. */
-const FRONT: Room = { most: 400, half: 1_000 };
-/** Minimum tokens of a summary with lines in front. In a smaller summary they would displace the calls. */
-const MIN_FRONT_TOKENS = 160;
 const LONGEST_LINE_TOKENS = 2_000;
 
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
@@ -64,7 +60,7 @@ export function createStructuralSummarizer({ counter }: StructuralSummarizerOpti
       for (let tries = 1, target = room; tries <= MAX_TRIES && best.tokens < MIN_FILL * room; tries += 1) {
         const { fragments, calls, front } = await runInTurns(choose(counter, source, Math.floor(target)), signal);
         if (tries === 1) countExactly(counter, source, fragments);
-        const text = [...front.map(escapeTags), renderLines(showFragments(source, fragments, calls))].join('\n').trim();
+        const text = [...front, renderLines(showFragments(source, fragments, calls))].join('\n').trim();
         const tokens = await counter.count(text);
         if (tokens <= room && tokens > best.tokens) best = { text, tokens };
         target *= Math.min(MAX_GROWTH, (AIM * room) / Math.max(1, tokens));
@@ -146,7 +142,7 @@ interface ChosenLines {
 /** Chooses calls with their outcomes first, and beside them the fragments that are worth most. */
 function* choose(counter: Counter, source: SummarySource, maxTokens: number): Interruptible<ChosenLines> {
   const { ledger, values, tokens, shown, isOpen } = source;
-  const front = maxTokens < MIN_FRONT_TOKENS ? [] : writeProgress(counter, source.progress, shareOf(maxTokens, FRONT));
+  const front = writeFront(counter, source.progress, maxTokens);
   const frontTokens = front.reduce((sum, line) => sum + counter.countSync(line) + 1, 0);
   const calls = chooseCalls(counter, source, maxTokens - frontTokens);
   yield;

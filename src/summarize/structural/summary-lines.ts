@@ -5,10 +5,7 @@ import { MARK, markSpeaker, SPEAKER_MARKS } from '../../compaction/evidence/summ
 import { writeOutcome } from '../progress/calls.ts';
 import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
-import { foldRecord } from './text.ts';
-
-/** Start of a tag that is escaped, so that data cannot open or close turnfold's own tags. */
-const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
+import { escapeTags, foldRecord } from './text.ts';
 
 export interface ShownFragment extends Fragment {
   readonly index: number;
@@ -48,10 +45,6 @@ export function renderLines(shown: readonly ShownFragment[]): string {
 
 function fold(text: string): string {
   return escapeTags(foldRecord(text));
-}
-
-export function escapeTags(text: string): string {
-  return text.replace(OWN_TAG, '&lt;');
 }
 
 /** A continued line that looks marked gets a mark, too, so that data cannot pose as another author's words. */

@@ -58,7 +58,7 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     (fragment.part === 'user' && isCopied(fragment, all[fragment.message], userTexts));
   const mayChoose = ({ message, part, text }: Fragment): boolean =>
     message < end && !(part === 'result' && superseded.has(message)) && !FRAME.test(text.trim());
-  const progress = yield* readLogProgress(all);
+  const progress = yield* readLogProgress(all, end);
   const staleMessages = new Set(fragments.flatMap(({ message }, index) => (stale[index] === 1 ? [message] : [])));
   const calls = placeCalls(ledger, progress.calls, {
     messages: all,
@@ -87,20 +87,8 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     isOpen,
     newest: fragments.findLastIndex(({ message, text }) => message >= start && message < end && text.trim() !== ''),
     calls,
-    progress: progressUntil(progress, end),
+    progress,
     end,
-  };
-}
-
-/**
- * Leaves out what later messages changed or wrote again, because a summary states nothing of messages outside its range.
- */
-function progressUntil({ calls, files, tests, todo }: LogProgress, end: number): LogProgress {
-  return {
-    calls,
-    files: files.filter(({ message }) => message < end),
-    tests: tests !== undefined && tests.made.message < end ? tests : undefined,
-    todo: todo !== undefined && todo.message < end ? todo : undefined,
   };
 }
 

@@ -8,6 +8,13 @@ const FENCE = /`{3,}|~{3,}/g;
 /** Text that needs no change: ASCII words with single blanks, without marks and fences. */
 const PLAIN = /^(?![#>])[!-_a-}]+(?: [!-_a-}]+)*$/;
 
+/** Start of a tag that is escaped, so that data cannot open or close turnfold's own tags. */
+const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
+
+export function escapeTags(text: string): string {
+  return text.replace(OWN_TAG, '&lt;');
+}
+
 /** Makes one line that starts no heading and no fence, so that data cannot forge a section. */
 export function foldLine(text: string): string {
   const trimmed = text.trim();

@@ -85,7 +85,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     const { text } = (await summarize(INVENTING)) as { text: string };
     expect(inventedIn(text)).toEqual([]);
     const facts = 'The refund of #W8834521 must call applyPriceTable before it checks the limit.';
-    expect(text).toMatch(/^## Facts\nagent \d+: /);
+    expect(text).toMatch(/^changed: src\/orders\/refund\.ts \(write_file\)\n## Facts\nagent \d+: /);
     expect(text).toContain(facts);
     expect(text).not.toContain('legacy');
   });
