@@ -28,10 +28,12 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import { copyUserTexts, hasUserText, withoutUserTexts } from './user-texts.ts';
 
 /** Least tokens for copied user texts, even beyond their share: user texts that are not copied leave the context. */
-const MIN_USER_TEXTS_TOKENS = 64;
+const MIN_USERS_TOKENS = 64;
 /** In a small summary by code, share and least tokens of the first user text. Other user texts compete as lines. */
 const OPENING_SHARE = 0.2;
 const MIN_OPENING_TOKENS = 50;
+/** Share of a summary that users' words may have if rules need it, even beyond their share of the budget. */
+const RULES_SHARE = 0.3;
 /** Tokens reserved for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
 const MAX_LATER_MESSAGES = 64;
@@ -199,11 +201,12 @@ async function copyUsers(
   room: number,
 ): Promise<string | undefined> {
   const isSmall = summarizer === 'structural' && scope === 'sequences' && room < SMALL_ROOM_TOKENS;
-  const most = isSmall
-    ? Math.max(MIN_OPENING_TOKENS, Math.floor(OPENING_SHARE * room))
-    : Math.max(MIN_USER_TEXTS_TOKENS, userTokens);
+  const share = isSmall ? Math.max(MIN_OPENING_TOKENS, OPENING_SHARE * room) : Math.max(MIN_USERS_TOKENS, userTokens);
   const copied = isSmall ? entries.filter(hasUserText).slice(0, 1) : entries;
-  return await copyUserTexts(counter, copied, Math.min(room - MIN_SUMMARY_TOKENS, most));
+  const [maxTokens, mostTokens] = [share, RULES_SHARE * room].map((tokens) =>
+    Math.floor(Math.min(room - MIN_SUMMARY_TOKENS, tokens)),
+  ) as [number, number];
+  return await copyUserTexts(counter, copied, { maxTokens, mostTokens });
 }
 
 /** Token usage of the model calls for one summary, in this attempt of its job. */

@@ -80,7 +80,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
           const messages: Message[] = [{ role: 'user', content: write(records) }];
           const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
-          const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+          const copied = (await copyUserTexts(fixture.counter, log, { maxTokens })) ?? '';
           // A value before the gap may be cut off, and so may the name of the only record that stays.
           const said = findFalse(copied.replace(/^1: /m, ''), records).filter((one) => {
             const { id, value } = JSON.parse(one) as { id?: string; value: string };
@@ -98,7 +98,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
         const messages: Message[] = [{ role: 'user', content: write(records) }, ballast(120)];
         const log = buildLog(messages.map((message) => ({ message, ...weighText(message) })));
-        const userTexts = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+        const userTexts = (await copyUserTexts(fixture.counter, log, { maxTokens })) ?? '';
         const answer = await fixture.summarize({ messages, maxTokens, userTexts });
         const text = answer.status === 'written' ? answer.text.replaceAll(/^user \d+: (?:… )?/gm, '') : '';
         expect(findFalse(text, records), text).toEqual([]);
@@ -142,7 +142,7 @@ describe.each([
     async (maxTokens) => {
       const said: Message = { role: 'user', content: text };
       const log = buildLog([{ message: said, ...weighText(said) }]);
-      const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+      const copied = (await copyUserTexts(fixture.counter, log, { maxTokens })) ?? '';
       const answer = await fixture.summarize({ messages: [said, ballast(120)], maxTokens, userTexts: copied });
       const shown = [copied, answer.status === 'written' ? answer.text : ''];
       const listed = shown.filter((one) => one.includes('- delete'));

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 async function copied(entries: readonly LogEntry[], maxTokens: number): Promise<string> {
-  const text = await copyUserTexts(counter, entries, maxTokens);
+  const text = await copyUserTexts(counter, entries, { maxTokens });
   if (text === undefined) throw new Error('nothing fits');
   return text;
 }
@@ -30,14 +30,14 @@ const says = (content: string): Message => ({ role: 'assistant', content });
 
 it('the copy of user messages in a summary has each text word for word and in order with its seq, and no other messages', async () => {
   const entries = logOf(user('Find\n  the key.'), says('Where?'), user(' '), user('In the hall: 0x1F.'));
-  expect(await copyUserTexts(counter, entries, 200)).toBe(
+  expect(await copyUserTexts(counter, entries, { maxTokens: 200 })).toBe(
     '<users>\n1: Find\n  the key.\n4: In the hall: 0x1F.\n</users>\n',
   );
 });
 
 it('the copy of user messages in a summary is empty if users wrote nothing, and undefined if the tokens suffice for no text', async () => {
-  expect(await copyUserTexts(counter, logOf(says('Well.'), user('  ')), 200)).toBe('');
-  expect(await copyUserTexts(counter, logOf(user('Find the key.')), 10)).toBeUndefined();
+  expect(await copyUserTexts(counter, logOf(says('Well.'), user('  ')), { maxTokens: 200 })).toBe('');
+  expect(await copyUserTexts(counter, logOf(user('Find the key.')), { maxTokens: 10 })).toBeUndefined();
 });
 
 it('the copy of user messages in a summary has the first text and the newest texts within its token limit, and counts the others', async () => {
@@ -73,7 +73,7 @@ it('the copy of user messages in a summary has an instruction block of several m
   );
   const text = await copied(entries, 2_000);
   for (const rule of block) expect(text.split(rule)).toHaveLength(2);
-  expect(text).toContain('3: …\nTask: fix src/b.ts.\n</users>');
+  expect(text).toContain('3: (as in 1)\nTask: fix src/b.ts.\n</users>');
 });
 
 it('the copy of user messages in a summary never exceeds its token limit', async () => {
@@ -92,7 +92,7 @@ it('the copy of user messages in a summary never exceeds its token limit', async
       fc.array(anyText, { minLength: 1, maxLength: 12 }),
       fc.integer({ min: 0, max: 400 }),
       async (texts, maxTokens) => {
-        const text = (await copyUserTexts(counter, logOf(...texts.map(user)), maxTokens)) ?? '';
+        const text = (await copyUserTexts(counter, logOf(...texts.map(user)), { maxTokens })) ?? '';
         expect(await counter.count(text)).toBeLessThanOrEqual(maxTokens);
         expect(text.split('</users>').length).toBeLessThanOrEqual(2);
       },
@@ -109,18 +109,4 @@ it('the text of a copied user message cannot close the tag of the list', async (
 
 it('removing the copied user messages leaves a summary without such messages unchanged', () => {
   expect(withoutUserTexts('## Goal\nFind it.')).toBe('## Goal\nFind it.');
-});
-
-it('the copy of a long user message in Chinese or Japanese begins and ends with whole words', async () => {
-  const chinese =
-    '请把我的订单改到上海的新地址然后再把发票寄给财务部门因为我们下个月要搬家所以请务必在搬家之前处理完毕谢谢';
-  const text = await copied(logOf(user(chinese)), 40);
-  const words = new Set(
-    [...new Intl.Segmenter(undefined, { granularity: 'word' }).segment(chinese)].map(({ index }) => index),
-  );
-  const [start = '', end = ''] = text.replace(/^<users>\n1: |\n<\/users>\n$/g, '').split(' … ');
-  expect(start.length).toBeGreaterThan(4);
-  expect(end.length).toBeGreaterThan(4);
-  expect(words.has(start.length), start).toBe(true);
-  expect(words.has(chinese.length - end.length), end).toBe(true);
 });
