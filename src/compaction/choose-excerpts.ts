@@ -2,6 +2,7 @@ import type { Interruptible } from '../domain/interruptible.ts';
 import type { ContextItem, KeptRange } from '../domain/version.ts';
 import type { Weigh } from './clip.ts';
 import { type ContextEvidence, type FragmentRange, isShown } from './context-evidence.ts';
+import { isSpareLine } from './evidence/alike-lines.ts';
 import { chooseFragments } from './evidence/coverage.ts';
 import type { Fragment, Ledger } from './evidence/ledger.ts';
 import { breakBefore } from './evidence/word-breaks.ts';
@@ -94,7 +95,7 @@ function withOwners({ fragments }: Ledger, index: number): number[] {
 }
 
 function* chooseRanges(
-  { large, evidence: { ledger, values } }: ExcerptRequest,
+  { large, evidence: { ledger, values, alike } }: ExcerptRequest,
   { owners, tokens, edges, shown }: Pool,
   maxTokens: number,
 ): Interruptible<Map<ContextItem, KeptRange[]>> {
@@ -108,6 +109,7 @@ function* chooseRanges(
     headTokens: 0,
     shown: [...shown, ...edges],
     fillsUp: true,
+    isSpare: (index) => isSpareLine(alike, index),
     mayChoose: (index) => owners.has(index),
   });
   for (const index of chosen) left -= tokens[index] as number;

@@ -1,5 +1,6 @@
 import { readJsonText } from '../domain/json-text.ts';
 import type { Message, Weight } from '../domain/message.ts';
+import { showTerminal } from './evidence/terminal-text.ts';
 import { breakAfter, breakBefore } from './evidence/word-breaks.ts';
 import { splitsPair } from './excerpt.ts';
 
@@ -24,7 +25,8 @@ export function clipMessage(message: Message, keepChars: number, seq: number): M
   };
 }
 
-function clipText(text: string, keepChars: number, seq: number): string {
+function clipText(logged: string, keepChars: number, seq: number): string {
+  const text = showTerminal(logged);
   if (text.length <= keepChars) return text;
   const head = cutStart(text, Math.ceil(keepChars / 2));
   const tail = cutEnd(text, Math.floor(keepChars / 2));

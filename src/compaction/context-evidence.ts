@@ -1,11 +1,13 @@
 import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { ContextItem } from '../domain/version.ts';
+import { type AlikeLines, findAlikeLines } from './evidence/alike-lines.ts';
 import { type Fragment, type Ledger, readLedger } from './evidence/ledger.ts';
 import { valueTerms } from './evidence/use-probability.ts';
 
 export interface ContextEvidence {
   readonly ledger: Ledger;
   readonly values: Float64Array;
+  readonly alike: ReadonlyMap<number, AlikeLines>;
   /** Fragments of an item. A summary of this pass has no fragments, because its text is not read. */
   readonly fragmentsOf: (item: ContextItem) => FragmentRange;
 }
@@ -27,11 +29,11 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
     { isStaleWanted: false },
   );
   const values = yield* valueTerms(ledger);
-  yield;
+  const alike = yield* findAlikeLines(ledger.fragments);
   const rangeAt = yield* findRanges(items, ledger);
   const fragmentsOf = ({ from, isFresh }: ContextItem): FragmentRange =>
     isFresh === true ? NONE : (rangeAt.get(from) ?? NONE);
-  return { ledger, values, fragmentsOf };
+  return { ledger, values, alike, fragmentsOf };
 }
 
 /** Keeps the evidence of only the last context, to save memory. Reading 10,000 messages takes about a second. */

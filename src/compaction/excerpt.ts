@@ -1,8 +1,10 @@
 import type { Message } from '../domain/message.ts';
 import type { KeptRange } from '../domain/version.ts';
+import { countShownLines } from './evidence/alike-lines.ts';
 import { readRecords } from './evidence/read-records.ts';
 import { GAP, writeLines } from './evidence/record-lines.ts';
 import type { TextRecord } from './evidence/records.ts';
+import { showTerminal } from './evidence/terminal-text.ts';
 
 const BASE_RANGES = 32;
 const CHARS_A_RANGE = 512;
@@ -18,20 +20,27 @@ export function mostRanges(chars: number): number {
  */
 export function excerptMessage(message: Message, kept: readonly KeptRange[], seq: number): Message {
   const { raw: _raw, parts: _parts, ...others } = message;
-  const lines = writeJson(message.content, kept) ?? writeRanges(message.content, kept);
+  const lines = writeJson(message.content, kept) ?? writeRanges(message, kept);
   return { ...others, content: [`[excerpt of message ${seq}]`, ...lines].join('\n') };
 }
 
-function writeRanges(text: string, kept: readonly KeptRange[]): string[] {
+function writeRanges({ role, content: text }: Message, kept: readonly KeptRange[]): string[] {
   const lines: string[] = [];
   let end = 0;
   for (const [start, to] of kept) {
-    const part = text.slice(wholeFrom(text, start), wholeFrom(text, to));
+    const part = showTerminal(text.slice(wholeFrom(text, start), wholeFrom(text, to)));
     if (part === '') continue;
     lines.push(start > end ? `${GAP} ${part}` : part);
     end = to;
   }
-  return end < text.length ? [...lines, GAP] : lines;
+  const counted =
+    role === 'tool'
+      ? countShownLines(
+          lines.flatMap((line) => line.split('\n')),
+          showTerminal(text),
+        )
+      : lines;
+  return end < text.length ? [...counted, GAP] : counted;
 }
 
 const JSON_LINE = /^[ \t]*[[{]/m;

@@ -20,6 +20,8 @@ export interface CoverageRequest {
    * True: remaining room is filled with fragments that add no term, because they may relate known terms in a new way.
    */
   readonly fillsUp?: boolean;
+  /** True for a fragment such as one of many alike lines of a log. It is chosen only to fill room, and last. */
+  readonly isSpare?: (index: number) => boolean;
   readonly mayChoose: (index: number) => boolean;
 }
 
@@ -40,7 +42,7 @@ export function* chooseFragments(request: CoverageRequest): Interruptible<number
     const { index, density } = queue.pop() as Dense;
     const now = choice.densityOf(index);
     if (now < density) queue.push({ index, density: now });
-    else if (choice.addsTerm(index)) choice.take(index);
+    else if (choice.addsTerm(index) && !choice.isSpare(index)) choice.take(index);
     else if (request.fillsUp === true) rest.push(index);
     if (steps % SLICE_FRAGMENTS === 0) yield;
   }
@@ -102,15 +104,19 @@ class Choice {
     return gain / cost;
   }
 
+  isSpare(index: number): boolean {
+    return this.#request.isSpare?.(index) === true;
+  }
+
   addsTerm(index: number): boolean {
     return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
   }
 
-  /** Ranks fragments: results first, then fragments without an owner, then the newest. */
+  /** Ranks fragments: spare ones last, then results first, then fragments without an owner, then the newest. */
   rank(indexes: readonly number[]): number[] {
     const rankOf = (index: number): number => {
       const { part, owner } = this.#fragment(index);
-      return 2 * Number(part === 'result') + Number(owner < 0);
+      return 2 * Number(part === 'result') + Number(owner < 0) - (this.isSpare(index) ? 4 : 0);
     };
     return indexes.toSorted((a, b) => rankOf(b) - rankOf(a) || b - a);
   }

@@ -7,6 +7,8 @@ export interface JsonNode {
   readonly end: number;
   /** Place of the key with its quotes. Absent for items of lists. */
   readonly key: readonly [start: number, end: number] | undefined;
+  /** Characters of the value, without the blanks between values. */
+  readonly chars: number;
   readonly children: readonly JsonNode[];
 }
 
@@ -20,6 +22,7 @@ interface OpenNode {
   readonly start: number;
   end: number;
   readonly key: JsonNode['key'];
+  chars: number;
   readonly children: (JsonNode | OpenNode)[];
 }
 
@@ -60,8 +63,11 @@ class JsonScanner {
   }
 
   #cutOff(): JsonScan {
-    for (const node of this.#open) node.end = this.#text.length;
     const [root] = this.#open;
+    for (let node = this.#open.pop(); node !== undefined; node = this.#open.pop()) {
+      node.end = this.#text.length;
+      this.#addChars(node);
+    }
     return root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root };
   }
 
@@ -102,7 +108,7 @@ class JsonScanner {
   #openNode(kind: OpenNode['kind']): boolean {
     if (this.#expects !== 'value' || this.#open.length >= JSON_TEXT_BOUNDS.maxDepth) return false;
     if ((this.#values += 1) > JSON_TEXT_BOUNDS.maxValues) return false;
-    const node: OpenNode = { kind, start: this.#at, end: this.#at, key: this.#key, children: [] };
+    const node: OpenNode = { kind, start: this.#at, end: this.#at, key: this.#key, chars: 2, children: [] };
     this.#open.at(-1)?.children.push(node);
     this.#open.push(node);
     this.#key = undefined;
@@ -118,10 +124,17 @@ class JsonScanner {
     this.#at += 1;
     node.end = this.#at;
     this.#open.pop();
+    this.#addChars(node);
     if (this.#open.length === 0) this.#root = node;
     this.#expects = 'comma';
     this.#mayClose = false;
     return true;
+  }
+
+  /** Adds a value with its key and the comma behind it to the characters of the value around it. */
+  #addChars({ key, chars }: JsonNode): void {
+    const parent = this.#open.at(-1);
+    if (parent !== undefined) parent.chars += chars + 1 + (key === undefined ? 0 : key[1] - key[0] + 1);
   }
 
   #readString(quote: string): boolean {
@@ -137,7 +150,9 @@ class JsonScanner {
 
   #addValue(kind: 'string' | 'scalar', end: number): boolean {
     if (this.#expects !== 'value' || (this.#values += 1) > JSON_TEXT_BOUNDS.maxValues) return false;
-    this.#open.at(-1)?.children.push({ kind, start: this.#at, end, key: this.#key, children: [] });
+    const node: JsonNode = { kind, start: this.#at, end, key: this.#key, chars: end - this.#at, children: [] };
+    this.#open.at(-1)?.children.push(node);
+    this.#addChars(node);
     this.#key = undefined;
     this.#expects = 'comma';
     this.#mayClose = false;

@@ -1,9 +1,14 @@
 import { decodeString } from './decoded-string.ts';
 import { endOfString, type JsonNode } from './json-nodes.ts';
-import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
+import { type Field, type OuterText, type RecordReader, type TextRecord } from './records.ts';
+import { showTerminal } from './terminal-text.ts';
 
-/** Maximum characters of an object or list that is one record. A flat item of a list may have `WHOLE_CHARS`. */
-const NESTED_CHARS = 40;
+/** Maximum characters of an object, or of a list of values, that is one field. */
+const NESTED_CHARS = 120;
+/** Maximum characters of several objects that are one field. */
+const ITEMS_CHARS = 40;
+/** Maximum characters of an item that is one record: an object of a list, or an object that its key names. */
+const ITEM_CHARS = 180;
 /** Maximum characters of a string in a record. A longer string is a text of its own. */
 const STRING_CHARS = 160;
 /** Maximum characters of a string in a record, if the string has line ends. */
@@ -80,12 +85,14 @@ class JsonReader {
     const owner = identity ?? around;
     const inner = { owner, depth: label === undefined && kind === 'list' ? place.depth : place.depth + 1 };
     const naming = kind === 'list' ? findNamingKey(this.#reader.text, children) : undefined;
-    const isValue = (child: JsonNode): boolean =>
-      this.#isSmall(child) && (kind === 'object' || child.children.length === 0);
+    const isItem = kind === 'list' || isMap(this.#reader.text, node);
+    // An object before the name of the object around it has a line of its own, behind the name.
+    const isValue = (child: JsonNode, at: number): boolean =>
+      this.#isSmall(child) && (child.children.length === 0 || (!isItem && at > named));
     for (const [at, child] of children.entries()) {
       if (at === named && identity !== undefined) this.#reader.settle(identity);
-      else if (isValue(child)) this.#addValue(child, { owner, depth: place.depth, line, field: field(at) });
-      else this.read(child, { ...inner, naming, isItem: kind === 'list' });
+      else if (isValue(child, at)) this.#addValue(child, { owner, depth: place.depth, line, field: field(at) });
+      else this.read(child, { ...inner, naming, isItem });
     }
   }
 
@@ -127,15 +134,27 @@ class JsonReader {
   }
 }
 
-function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem = false): boolean {
-  const chars = end - start;
+/** True if the value is one record. An item may be larger than other values, because its parts say little alone. */
+function isSmall(text: string, { kind, start, end, chars, children }: JsonNode, isItem = false): boolean {
   if (kind === 'scalar') return true;
   if (kind === 'string')
     return chars <= STRING_CHARS && (chars <= LINED_CHARS || !text.slice(start, end).includes('\\n'));
-  const isRow = isItem && children.every((child) => child.children.length === 0);
-  return (
-    chars <= (isRow ? WHOLE_CHARS : NESTED_CHARS) && children.every((child) => isSmall(text, child, kind === 'list'))
-  );
+  const isOfItems = children.some((child) => child.kind === 'object') && (kind === 'list' || children.length > 1);
+  const most = isItem ? ITEM_CHARS : isOfItems ? ITEMS_CHARS : NESTED_CHARS;
+  return chars <= most && children.every((child) => isSmall(text, child));
+}
+
+/** Minimum share of entries with the same keys as the first entry, in an object whose keys name things. */
+const MIN_ALIKE = 0.5;
+
+/** True for an object that names things by its keys, as in `{"a-1": {"price": 5}, "a-2": {"price": 6}}`. */
+function isMap(text: string, { kind, children }: JsonNode): boolean {
+  const [first] = children;
+  if (kind !== 'object' || first === undefined || children.some((child) => child.kind !== 'object')) return false;
+  if (children.length === 1) return /\d/.test(keyOf(text, first));
+  const keys = new Set(first.children.map((child) => keyOf(text, child)));
+  const alike = children.filter((child) => child.children.some((inner) => keys.has(keyOf(text, inner))));
+  return alike.length > MIN_ALIKE * children.length;
 }
 
 /** Finds the only long string of a JSON value, such as the output of a tool. No field may name the object around it. */
@@ -203,7 +222,9 @@ function showJson(json: string): string {
     const end = endOfString(json, start, quote) ?? json.length;
     const isClosed = end > start + 1 && json[end - 1] === quote;
     shown.push(json.slice(at, start).replaceAll(BLANKS, ''));
-    shown.push(isClosed ? quote + decodeString(json, start + 1, end - 1).text + quote : json.slice(start, end));
+    shown.push(
+      isClosed ? quote + showTerminal(decodeString(json, start + 1, end - 1).text) + quote : json.slice(start, end),
+    );
     at = end;
   }
   return shown.join('');

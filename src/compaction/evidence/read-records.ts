@@ -18,7 +18,9 @@ import { type OuterText, RecordReader, type TextRecord, WHOLE_CHARS } from './re
 import { readSummaryLines } from './summary-records.ts';
 
 export function* readRecords({ part, text, isMarked = false }: PartText): Generator<TextRecord> {
-  const reader = new RecordReader(text);
+  const whole = new RecordReader(text);
+  // A user's text is quoted as it is.
+  const reader = part === 'user' || isMarked ? whole : whole.asShown();
   const work = isMarked ? readSummaryLines(reader) : part === 'call' ? readCall(reader) : new TextReader(reader).read();
   for (const _ of work) yield* reader.take();
   yield* reader.take();
@@ -161,7 +163,7 @@ class TextReader {
   }
 
   #readInner(outer: OuterText): void {
-    const reader = new RecordReader(outer.decoded?.text ?? '', outer);
+    const reader = new RecordReader(outer.decoded?.text ?? '', outer).asShown();
     const { text, owner, depth } = reader;
     if (this.#level === MAX_LEVELS) reader.add({ start: 0, end: text.length, owner, depth, line: reader.nextLine() });
     else for (const _ of new TextReader(reader, { level: this.#level + 1 }).read());

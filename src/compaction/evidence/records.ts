@@ -1,5 +1,6 @@
 import type { DecodedString } from './decoded-string.ts';
 import { isShortLine, splitSentences } from './sentences.ts';
+import { readTerminal } from './terminal-text.ts';
 
 export interface Field {
   readonly at: number;
@@ -79,6 +80,13 @@ export class RecordReader {
       if (outer === undefined) return at;
       return outer.reader.#placeOf(outer.decoded === undefined ? at : (outer.decoded.places[at] as number));
     };
+  }
+
+  /** Reads the text as a terminal shows it. Places stay those of the outer text. */
+  asShown(): RecordReader {
+    const decoded = readTerminal(this.text);
+    if (decoded === undefined) return this;
+    return new RecordReader(decoded.text, { reader: this, decoded, owner: this.owner, depth: this.depth });
   }
 
   get last(): TextRecord | undefined {

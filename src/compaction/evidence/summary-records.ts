@@ -9,6 +9,8 @@ export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = {
   call: '→ ',
   result: '← ',
 };
+const GAP_BEFORE = /^… /;
+const GAP_BEHIND = /\s*…$/;
 export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← |changed: |tests: |todo: )/;
 
 export function markSpeaker(speaker: 'user' | 'system' | 'agent', seq: number): string {
@@ -109,5 +111,10 @@ function formOf(line: string): string {
 }
 
 function bare(line: string): string {
-  return line.replace(MARK, '').replace(/ …$/, '').trim();
+  return withoutMark(line.trim());
+}
+
+/** Leaves out the mark of the author, and the marks of gaps before and behind the line. */
+export function withoutMark(line: string): string {
+  return line.replace(MARK, '').replace(GAP_BEFORE, '').replace(GAP_BEHIND, '');
 }

@@ -6,7 +6,7 @@ import type { Message, ToolCall } from '../../domain/message.ts';
  * Finds stale results, by index of their messages:
  * - The same call was made again later, such as a second read of a file. A failed repetition does not count after a
  * success.
- * - The call failed, and the same tool later succeeded with the same first argument, such as an edit of the same file.
+ * - The call failed, and the same tool later succeeded with the same target, such as an edit of the same file.
  */
 export function* findSuperseded(messages: readonly Message[]): Interruptible<Set<number>> {
   const calls = new Map<string, ToolCall>();
@@ -45,7 +45,7 @@ class ResultsInForce {
   readonly superseded = new Set<number>();
   /** Last results by tool, then by arguments. A key that joins both would take longer to build than all other work. */
   readonly #ofTool = new Map<string, Map<string, LastResults>>();
-  /** Errors that no success has followed, by tool and then by first argument. */
+  /** Errors that no success has followed, by tool and then by target. */
   readonly #errorsOfTool = new Map<string, Map<string, number[]>>();
 
   add(call: ToolCall, { index, isError }: Result): void {
@@ -70,7 +70,7 @@ class ResultsInForce {
   }
 
   #openError(call: ToolCall, index: number): void {
-    const target = firstArgument(call);
+    const target = targetOf(call);
     if (target === undefined) return;
     const errors = this.#errorsOfTool.get(call.name) ?? new Map<string, number[]>();
     this.#errorsOfTool.set(call.name, errors);
@@ -83,16 +83,26 @@ class ResultsInForce {
   #closeErrors(call: ToolCall): void {
     const errors = this.#errorsOfTool.get(call.name);
     if (errors === undefined || errors.size === 0) return;
-    const target = firstArgument(call);
+    const target = targetOf(call);
     if (target === undefined) return;
     for (const index of errors.get(target) ?? []) this.superseded.add(index);
     errors.delete(target);
   }
 }
 
-function firstArgument({ arguments: text }: ToolCall): string | undefined {
+/** Names of arguments that say what a call does, and to what. */
+const TARGET = /^(?:command|cmd|argv|script|code|query|sql|url|uri)$|(?:path|file|filename)$/i;
+/** Names of arguments that are the same for calls with different targets. */
+const SETTING =
+  /^(?:description|reason|thought|explanation|title|action|mode|type|kind|language|shell|cwd|workdir|directory|timeout|env|session|sessionId|session_id|restart|background)$/i;
+
+/** Writes the arguments that name the target of a call, or else the first argument that is no setting. */
+function targetOf({ arguments: text }: ToolCall): string | undefined {
   const parsed = readJsonText(text);
   if (typeof parsed !== 'object' || parsed === null) return undefined;
-  const [first] = Object.entries(parsed);
-  return first === undefined ? undefined : JSON.stringify(first);
+  const entries = Object.entries(parsed);
+  const named = entries.filter(([key]) => TARGET.test(key));
+  const first = entries.find(([key, value]) => !SETTING.test(key) && typeof value !== 'boolean');
+  const target = named.length > 0 ? named : first;
+  return target === undefined ? undefined : JSON.stringify(target);
 }

@@ -1,6 +1,7 @@
+import { renderCall } from '../../compaction/evidence/fragments.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
-import { GAP } from '../../compaction/evidence/record-lines.ts';
-import { MARK } from '../../compaction/evidence/summary-records.ts';
+import { readOutcome } from '../../compaction/evidence/outcome.ts';
+import { SPEAKER_MARKS, withoutMark } from '../../compaction/evidence/summary-records.ts';
 import { endsSlice, forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { parseObject } from '../../wire/calls.ts';
@@ -24,16 +25,23 @@ interface StaleSource {
   readonly mayStay: (message: number) => boolean;
 }
 
+interface StaleLines {
+  /** 1 for each useless fragment, by its index. */
+  readonly stale: Uint8Array;
+  /** How often an outcome of a call was said, by the index of the last such fragment. */
+  readonly repeated: ReadonlyMap<number, number>;
+}
+
 /**
  * Finds fragments that later fragments make useless: repeated lines, and values that a later line of the same key
- * replaces. A repeated user line stays at its first place, any other line at its last place.
- * @returns 1 for each useless fragment, by its index
+ * replaces. A repeated user line stays at its first place, any other line at its last place. An outcome belongs to its
+ * call, so equal outcomes of different calls are not repeated.
  */
-export function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<Uint8Array> {
+export function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<StaleLines> {
   const stale = new Uint8Array(fragments.length);
-  const lines = new Set<string>();
+  const lines = new RepeatedLines(messages);
   yield* forEachInSlices(fragments, ({ message, part, text }, index) => {
-    if (part === 'user' && mayStay(message) && isRepeated(lines, text)) stale[index] = 1;
+    if (part === 'user' && mayStay(message) && lines.addPerson(text, index)) stale[index] = 1;
   });
   const subjects = findSubjects(messages);
   const values = new NewestValues();
@@ -47,26 +55,81 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Inter
     const subject = isResult ? subjects.get(message) : '';
     const keys = part === 'call' || subject === undefined ? [] : keysOf(isResult, text);
     const isReplaced = values.areReplaced((subject ?? '') + under, keys, message);
-    const said = isResult ? text + under : text;
-    if (isReplaced || (mayStay(message) && isRepeated(lines, said, isResult ? MIN_REPEATED_CHARS : 0)))
-      stale[index] = 1;
+    const isRepeated = mayStay(message) && lines.add({ message, part, text, under }, index);
+    if (isReplaced || isRepeated) stale[index] = 1;
   }
-  return stale;
+  return { stale, repeated: lines.counts };
 }
 
-function isRepeated(lines: Set<string>, text: string, minChars = 0): boolean {
-  // Folding only shortens a line, so a short text is a short line.
-  if (text.length < minChars) return false;
-  const line = withoutMark(foldLine(text));
-  if (line.length < minChars) return false;
-  if (lines.has(line)) return true;
-  lines.add(line);
-  return false;
+/** Maximum characters of a result in one line that counts as the outcome of its call. */
+const MAX_OUTCOME_CHARS = 400;
+const COUNT = / \(×(\d{1,6})\)$/;
+
+interface SaidLine extends Pick<Fragment, 'message' | 'part' | 'text'> {
+  /** Text of the owner. */
+  readonly under: string;
 }
 
-function withoutMark(line: string): string {
-  const bare = line.replace(MARK, '');
-  return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;
+class RepeatedLines {
+  readonly counts = new Map<number, number>();
+  readonly #indexOf = new Map<string, number>();
+  /** Calls of results that are outcomes, by the index of the result's message. */
+  readonly #outcomes: ReadonlyMap<number, string>;
+  readonly #messages: readonly Message[];
+
+  constructor(messages: readonly Message[]) {
+    this.#messages = messages;
+    this.#outcomes = findOutcomes(messages);
+  }
+
+  addPerson(text: string, index: number): boolean {
+    return this.#add(withoutMark(foldLine(text)), index, 1);
+  }
+
+  /** @returns true if a later line says the same of the same thing */
+  add({ message, part, text, under }: SaidLine, index: number): boolean {
+    const isSummary = this.#messages[message]?.role === 'summary';
+    const isCarried = isSummary && text.startsWith(SPEAKER_MARKS.result);
+    const call = isCarried ? callOf(under) : this.#outcomes.get(message);
+    const isPlain = part === 'result' && call === undefined;
+    // Folding only shortens a line, so a short text is a short line.
+    if (isPlain && text.length < MIN_REPEATED_CHARS) return false;
+    const line = withoutMark(foldLine(text));
+    const said = isSummary ? line.replace(COUNT, '') : line;
+    if (said === '' || (isPlain && said.length < MIN_REPEATED_CHARS)) return false;
+    const times = isSummary ? Number(COUNT.exec(line)?.[1] ?? 1) : 1;
+    if (call !== undefined)
+      return (isCarried && this.#indexOf.has(said)) || this.#add(`${said}\n→ ${call}`, index, times);
+    return this.#add(part === 'result' ? said + under : said, index, 0);
+  }
+
+  #add(key: string, index: number, times: number): boolean {
+    const last = this.#indexOf.get(key);
+    if (last === undefined) this.#indexOf.set(key, index);
+    this.counts.set(last ?? index, (this.counts.get(last ?? index) ?? 0) + times);
+    return last !== undefined;
+  }
+}
+
+/** Writes the first line of a call in the same way for a call of the log and of a summary. */
+function callOf(text: string): string {
+  return withoutMark(foldLine(text)).replace(COUNT, '');
+}
+
+/** Finds results that failed or have one short line, with the first lines of their calls. */
+function findOutcomes(messages: readonly Message[]): Map<number, string> {
+  const calls = new Map<string, ToolCall>();
+  const outcomes = new Map<number, string>();
+  for (const [index, message] of messages.entries()) {
+    const { toolCalls = [], toolCallId, content } = message;
+    for (const call of toolCalls) calls.set(call.id, call);
+    const call = toolCallId === undefined ? undefined : calls.get(toolCallId);
+    if (call === undefined) continue;
+    const isLine = content.length <= MAX_OUTCOME_CHARS && !content.trim().includes('\n');
+    if (isLine || readOutcome(message).status !== 'ok')
+      outcomes.set(index, callOf(renderCall(call).split('\n', 1)[0] ?? ''));
+  }
+  return outcomes;
 }
 
 function keysOf(isResult: boolean, text: string): string[] {

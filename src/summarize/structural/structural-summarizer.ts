@@ -16,6 +16,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isSpareLine } from '../../compaction/evidence/alike-lines.ts';
 import { chooseFragments } from '../../compaction/evidence/coverage.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP } from '../../compaction/evidence/record-lines.ts';
@@ -141,7 +142,7 @@ interface ChosenLines {
 
 /** Chooses calls with their outcomes first, and beside them the fragments that are worth most. */
 function* choose(counter: Counter, source: SummarySource, maxTokens: number): Interruptible<ChosenLines> {
-  const { ledger, values, tokens, shown, isOpen } = source;
+  const { ledger, values, tokens, shown, isOpen, alike } = source;
   const front = writeFront(counter, source.progress, maxTokens);
   const frontTokens = front.reduce((sum, line) => sum + counter.countSync(line) + 1, 0);
   const calls = chooseCalls(counter, source, maxTokens - frontTokens);
@@ -160,6 +161,7 @@ function* choose(counter: Counter, source: SummarySource, maxTokens: number): In
       return lead !== undefined && calls.lines.has(lead) ? undefined : lead;
     },
     fillsUp: true,
+    isSpare: (index) => isSpareLine(alike, index),
     mayChoose: (index) => isOpen[index] === 1 && !isWhole.has(index),
   });
   return { fragments, calls: calls.lines, front };

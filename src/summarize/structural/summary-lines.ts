@@ -1,11 +1,14 @@
+import { countAlike, isWholeLine } from '../../compaction/evidence/alike-lines.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
-
 import { MARK, markSpeaker, SPEAKER_MARKS } from '../../compaction/evidence/summary-records.ts';
 import { writeOutcome } from '../progress/calls.ts';
 import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 import { escapeTags, foldRecord } from './text.ts';
+
+/** Minimum number of equal lines that are counted. */
+const MIN_REPEATED = 3;
 
 export interface ShownFragment extends Fragment {
   readonly index: number;
@@ -15,6 +18,8 @@ export interface ShownFragment extends Fragment {
   readonly outcome?: string | undefined;
   /** True for a line of an earlier summary, which already has a mark. */
   readonly isSummary: boolean;
+  /** Such as ` (×36)` behind a line that stands for others. */
+  readonly note?: string;
   readonly person?: { readonly mark: string; readonly isCutBefore: boolean; readonly isCutBehind: boolean };
 }
 
@@ -27,12 +32,12 @@ export function renderLines(shown: readonly ShownFragment[]): string {
     const folded = shown
       .slice(from, to)
       .map((fragment) => ({ ...fragment, text: fold(fragment.text) }))
-      .filter(({ text }) => text !== '');
+      .filter(({ text }) => text !== '')
+      .map((fragment) => ({ ...fragment, text: fragment.text + (fragment.note ?? '') }));
     for (const [at, line] of writeLines(folded).entries()) {
       const isMarked = line.first.isSummary && MARK.test(line.text);
-      const before = lines.at(-1) ?? '';
-      if (at > 0 && line.isApart && !isMarked && !before.endsWith(GAP)) lines[lines.length - 1] = `${before} ${GAP}`;
-      lines.push(isMarked ? line.text : markLine(line, at > 0));
+      const isAfterGap = at > 0 && line.isApart && lines.at(-1)?.endsWith(GAP) === false;
+      lines.push(isMarked ? line.text : markLine(line, { continues: at > 0, isAfterGap }));
     }
     const outcome = folded.find((fragment) => fragment.outcome !== undefined)?.outcome;
     if (outcome !== undefined && lines.length > first)
@@ -47,11 +52,18 @@ function fold(text: string): string {
   return escapeTags(foldRecord(text));
 }
 
-/** A continued line that looks marked gets a mark, too, so that data cannot pose as another author's words. */
-function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: boolean): string {
+/**
+ * A continued line that looks marked gets a mark, too, so that data cannot pose as another author's words. A gap mark
+ * stands before the line: behind a value, it would look like a part of the value.
+ */
+function markLine(
+  { text: line, first }: RecordLine<ShownFragment>,
+  { continues, isAfterGap }: { readonly continues: boolean; readonly isAfterGap: boolean },
+): string {
   const { part, owner, status, person } = first;
-  const text = line.trimStart();
-  if (continues && !MARK.test(text)) return line;
+  const bare = line.trimStart();
+  const text = isAfterGap && !bare.startsWith(GAP) ? `${GAP} ${bare}` : bare;
+  if (continues && !MARK.test(bare)) return line.slice(0, line.length - bare.length) + text;
   const mark = part === 'call' && owner >= 0 ? `${SPEAKER_MARKS.call}${GAP} ` : (person?.mark ?? SPEAKER_MARKS[part]);
   if (!continues && person?.isCutBefore === true) return `${mark}${GAP} ${text}`;
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
@@ -65,9 +77,10 @@ export function showFragments(
 ): ShownFragment[] {
   const whole = new Set(chosen);
   const indexes = [...chosen, ...[...briefs.keys()].filter((head) => !whole.has(head))];
+  const notes = notesOf(source, chosen);
   const placed = indexes.map((index) => ({
     at: placeOf(source, index),
-    shown: showFragment(source, index, whole.has(index) ? undefined : briefs.get(index)),
+    shown: { ...showFragment(source, index, whole.has(index) ? undefined : briefs.get(index)), ...notes.get(index) },
   }));
   placed.sort(
     (a, b) =>
@@ -76,6 +89,27 @@ export function showFragments(
       a.shown.index - b.shown.index,
   );
   return placed.map(({ shown }) => shown);
+}
+
+/** Counts the lines for which a line stands: repeated lines, and alike lines of which some are left out. */
+function notesOf(
+  { alike, repeated, ledger: { fragments } }: SummarySource,
+  chosen: readonly number[],
+): Map<number, { readonly note: string }> {
+  const notes = new Map<number, { readonly note: string }>();
+  const shown = new Map<number, number[]>();
+  for (const index of chosen) {
+    const group = alike.get(index);
+    if (group !== undefined) shown.set(group.last, [...(shown.get(group.last) ?? []), index]);
+    const times = repeated.get(index) ?? 0;
+    if (times >= MIN_REPEATED && isWholeLine(fragments, index)) notes.set(index, { note: ` (×${times})` });
+  }
+  for (const own of shown.values()) {
+    const last = Math.max(...own);
+    const group = alike.get(last);
+    if (group !== undefined && own.length < group.size) notes.set(last, { note: countAlike(group) });
+  }
+  return notes;
 }
 
 /** The values of a call stand under its head, before the lines of its result. */

@@ -1,3 +1,4 @@
+import { type AlikeLines, findAlikeLines } from '../../compaction/evidence/alike-lines.ts';
 import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
 import { valueTerms } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
@@ -28,6 +29,9 @@ export interface SummarySource {
   readonly progress: LogProgress;
   /** Index behind the last message to summarize. */
   readonly end: number;
+  readonly alike: ReadonlyMap<number, AlikeLines>;
+  /** How often a line was said, by the index of its last fragment. */
+  readonly repeated: ReadonlyMap<number, number>;
 }
 
 /** Tags of turnfold around a summary and around copied words of users. */
@@ -51,7 +55,7 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
   yield;
   const values = yield* valueTerms(ledger);
   const mayStay = (message: number): boolean => message < end || message >= firstKept;
-  const stale = yield* findStale({ messages: all, fragments, mayStay });
+  const { stale, repeated } = yield* findStale({ messages: all, fragments, mayStay });
   const isShown = (fragment: Fragment): boolean =>
     fragment.message < start ||
     fragment.message >= firstKept ||
@@ -89,6 +93,8 @@ export function* readSource(request: SourceRequest): Interruptible<SummarySource
     calls,
     progress,
     end,
+    repeated,
+    alike: yield* findAlikeLines(fragments),
   };
 }
 

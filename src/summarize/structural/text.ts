@@ -1,5 +1,5 @@
-const ESCAPE = String.fromCodePoint(27);
-const TERMINAL_COLOUR = new RegExp(`${ESCAPE}\\[[\\d;?]*[A-Za-z]`, 'g');
+import { showTerminal } from '../../compaction/evidence/terminal-text.ts';
+
 /** Blanks, including line ends, control characters and marks that change the text direction. */
 const BLANKS = /[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 const LEADING_MARKS = /^(?:#+ |> )+/;
@@ -19,7 +19,7 @@ export function escapeTags(text: string): string {
 export function foldLine(text: string): string {
   const trimmed = text.trim();
   if (PLAIN.test(trimmed)) return trimmed;
-  const line = text.toWellFormed().replace(TERMINAL_COLOUR, '').replace(BLANKS, ' ').replace(FENCE, "''").trim();
+  const line = showTerminal(text.toWellFormed()).replace(BLANKS, ' ').replace(FENCE, "''").trim();
   return line.replace(LEADING_MARKS, '');
 }
 

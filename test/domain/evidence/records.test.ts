@@ -221,3 +221,13 @@ test('a line that ends with JSON is split into its words and JSON fields, and JS
   expect(textsOf(`ERROR in the shop ${JSON.stringify(fields)}`)).toContain('"id":"A-1"');
   expect(textsOf('{"id": "A-1", "of": {"b": 1}} and more')).toEqual(['{"id": "A-1", "of": {"b": 1}} and more']);
 });
+
+test('an object of a list, or one that its key names, is one record with its colour, size and price', () => {
+  const item = { item_id: '1083930', options: { color: 'blue', size: 'XL' }, available: true, price: 87.49 };
+  const other = { ...item, item_id: '1080599', options: { color: 'red', size: 'L' }, price: 50.49 };
+  const shown = (one: typeof item, key = ''): string => key + JSON.stringify(one);
+  const byKey = { variants: { [item.item_id]: item, [other.item_id]: other }, name: 'T-Shirt' };
+  for (const text of [JSON.stringify(byKey), JSON.stringify(byKey, null, 4)])
+    expect(textsOf(text)).toContain(shown(item, '"1083930":'));
+  expect(textsOf(JSON.stringify({ rows: [item, other] }, null, 2))).toContain(shown(other));
+});

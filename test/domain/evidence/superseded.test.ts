@@ -87,3 +87,18 @@ test('the last success of each call stays current, and so does an error that cam
     }),
   );
 });
+
+test('a success with the same settings but another target leaves the error of a call current', () => {
+  const run = (command: string, outcome: 'ok' | 'error' = 'ok'): Round => [
+    'shell',
+    { session: 'main', description: 'Install', command },
+    outcome,
+  ];
+  expect(staleOf(run('make a', 'error'), run('make b'))).toEqual([]);
+  expect(staleOf(run('make a', 'error'), ['shell', { command: 'make a' }])).toEqual([1]);
+  const edit = (path: string, outcome: 'ok' | 'error' = 'ok'): Round => ['edit', { command: 'replace', path }, outcome];
+  expect(staleOf(edit('a.ts', 'error'), edit('b.ts'))).toEqual([]);
+  expect(staleOf(edit('a.ts', 'error'), edit('a.ts'))).toEqual([1]);
+  const click = (id: number, outcome: 'ok' | 'error' = 'ok'): Round => ['page', { action: 'click', id }, outcome];
+  expect(staleOf(click(1, 'error'), click(2))).toEqual([]);
+});

@@ -8,8 +8,15 @@ import { round, say } from '../summarizer/fixture.ts';
 /** Lists the texts that later texts make useless. */
 function staleTexts(messages: readonly Message[], mayStay = (_message: number): boolean => true): string[] {
   const { fragments } = runToEnd(readLedger(messages));
-  const stale = runToEnd(findStale({ messages, fragments, mayStay }));
+  const { stale } = runToEnd(findStale({ messages, fragments, mayStay }));
   return fragments.filter((_, index) => stale[index] === 1).map(({ text }) => text.trim());
+}
+
+/** Lists how often lines were said, by the last such line. */
+function repeatedTexts(messages: readonly Message[]): (readonly [string | undefined, number])[] {
+  const { fragments } = runToEnd(readLedger(messages));
+  const { repeated } = runToEnd(findStale({ messages, fragments, mayStay: () => true }));
+  return [...repeated].filter(([, times]) => times > 1).map(([index, times]) => [fragments[index]?.text, times]);
 }
 
 const look = (id: string, order: string, result: string): Message[] =>
@@ -23,7 +30,7 @@ test('a repeated line of the agent stays at its last place, and of the user at i
     { role: 'user', content: LINE },
   ];
   const { fragments } = runToEnd(readLedger(messages));
-  expect([...runToEnd(findStale({ messages, fragments, mayStay: () => true }))]).toEqual([0, 1]);
+  expect([...runToEnd(findStale({ messages, fragments, mayStay: () => true })).stale]).toEqual([0, 1]);
 });
 
 test('a line is not repeated by a message that leaves the context', () => {
@@ -39,4 +46,23 @@ test('a value is useless once a later result of the same subject has all of its 
 
 test('a short line of a result may describe several things, so it never counts as repeated', () => {
   expect(staleTexts([...look('a', 'W1', 'paid'), ...look('b', 'W2', 'paid')])).toEqual([]);
+});
+
+const DENIED = 'sudo: a password is required';
+const install = (id: string, hook: string, result = DENIED): Message[] =>
+  round({ id, name: 'bash', given: { command: `sudo install hooks/${hook}` }, result });
+
+test('equal errors of different calls are different outcomes, and of the same call they are counted', () => {
+  expect(staleTexts([...install('a', 'pre-push'), ...install('b', 'pre-merge')])).not.toContain(DENIED);
+  const thrice = [...install('a', 'pre-push'), ...install('b', 'pre-push'), ...install('c', 'pre-push')];
+  expect(staleTexts(thrice).filter((text) => text === DENIED)).toHaveLength(2);
+  expect(repeatedTexts(thrice)).toContainEqual([DENIED, 3]);
+});
+
+test('a carried outcome of a summary adds its count to the count of the same call', () => {
+  const carried: Message = {
+    role: 'summary',
+    content: `→ bash command: sudo install hooks/pre-push\n← ${DENIED} (×4)`,
+  };
+  expect(repeatedTexts([carried, ...install('a', 'pre-push')])).toEqual([[DENIED, 5]]);
 });

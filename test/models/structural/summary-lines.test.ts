@@ -19,8 +19,8 @@ test('renderLines marks a line from the middle of a call’s arguments, so that 
   expect(renderLines([call('Testing is next', 300)])).toBe('→ … Testing is next');
 });
 
-test('renderLines puts lines of one call behind its first line, and marks a gap between them', () => {
+test('renderLines puts lines of one call behind its first line, and marks a gap before the line that follows it', () => {
   expect(renderLines([call('write path: a.md', 0), call('Testing is done', 300)])).toBe(
-    '→ write path: a.md …\nTesting is done',
+    '→ write path: a.md\n… Testing is done',
   );
 });
