@@ -19,7 +19,7 @@ const MAX_CHARS = 400;
 const MIN_LETTERS = 16;
 const LOGGED = /^\W{0,3}(?:[\d:.,TZ /+-]+\W{0,3})?(?:TRACE|DEBUG|INFO|NOTICE)\b|\d\s?%/i;
 const CHANGING =
-  /0x[\da-f]+|(?<![\p{L}\p{N}])(?=[a-f-]*\d)[\da-f]{6,}(?:-[\da-f]{4,})*(?![\p{L}\p{N}])|\d+(?:[.:,]\d+)*/giu;
+  /0x[\da-f]+|(?<![\p{L}\p{N}])(?=[a-f-]{0,40}\d)[\da-f]{6,40}(?:-[\da-f]{4,40}){0,8}(?![\p{L}\p{N}])|\d+(?:[.:,]\d+)*/giu;
 const BAR = /[[|][\s█▏▎▍▌▋▊▉░▒▓■□━#=.*>-]{3,}[\]|]|[█▏▎▍▌▋▊▉░▒▓■□━#=.*>-]{3,}/g;
 
 /** Leaves out what changes from line to line. @returns undefined for a line that says too little, and for a long line */

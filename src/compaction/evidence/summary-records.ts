@@ -10,7 +10,7 @@ export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = {
   result: '← ',
 };
 const GAP_BEFORE = /^… /;
-const GAP_BEHIND = /\s*…$/;
+const GAP_BEHIND = / ?…$/;
 export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← |changed: |tests: |todo: )/;
 
 export function markSpeaker(speaker: 'user' | 'system' | 'agent', seq: number): string {

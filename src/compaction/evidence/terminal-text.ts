@@ -2,7 +2,7 @@ import type { DecodedString } from './decoded-string.ts';
 
 const [BELL, BACKSPACE, ESCAPE, CSI] = [7, 8, 27, 155].map((unit) => String.fromCharCode(unit));
 /** Text that has something to remove. Tested first, because most texts are plain. A line end may be `\r\n`. */
-const CONTROLS = new RegExp(`[${ESCAPE}${CSI}${BACKSPACE}]|\\r(?!\\r*\\n|$)`);
+const CONTROLS = new RegExp(`[${ESCAPE}${CSI}${BACKSPACE}]|(?<!\\r)\\r(?!\\r*\\n|$)`);
 /** Colours and cursor moves, titles and links, character sets, and a character that the next one overwrites. */
 const SEQUENCE = new RegExp(
   [
@@ -10,7 +10,7 @@ const SEQUENCE = new RegExp(
     `${ESCAPE}[\\]PX^_][^${BELL}${ESCAPE}\\n]{0,2048}(?:${BELL}|${ESCAPE}\\\\)`,
     `${ESCAPE}[ -/]{0,4}[0-~]`,
     `(?:[\\ud800-\\udbff][\\udc00-\\udfff]|[^${BACKSPACE}\\n])?${BACKSPACE}`,
-    '\\r+(?=\\n|$)',
+    '(?<!\\r)\\r+(?=\\n|$)',
     `[${ESCAPE}${CSI}]`,
   ].join('|'),
   'g',

@@ -124,22 +124,35 @@ export function nameCall(call: ToolCall, maxChars: number): { readonly text: str
   const ranked = named
     .map(({ key, text }, at) => ({ key, text, at, rank: rankOf(key, text) }))
     .toSorted((a, b) => a.rank - b.rank || a.at - b.at);
-  const shown: { at: number; said: string }[] = [];
+  const shown: { at: number; label: string; said: string }[] = [];
   let left = maxChars - call.name.length;
   let isWhole = true;
   for (const { key, text, at, rank } of ranked) {
-    const label = key === '' || (shown.length === 0 && isPlain(key)) ? '' : `${key}: `;
+    const isBare = key === '' || isNamedBy(call, key) || (shown.length === 0 && isPlain(key));
+    const label = isBare ? '' : `${key}: `;
     const room = left - label.length;
     const fits = text.length <= room && !text.includes('\n');
     isWhole &&= fits;
     if (!fits && (room < MIN_CLIPPED_CHARS || (rank > 0 && shown.length > 0))) continue;
     const said = foldLine(fits ? text : clipAtWord(text, room));
     if (said === '') continue;
-    shown.push({ at: rank === 0 ? -1 : at, said: `${label}${said}` });
+    shown.push({ at: rank === 0 ? -1 : at, label, said });
     left -= label.length + said.length + 2;
   }
-  const said = shown.toSorted((a, b) => a.at - b.at).map((value) => value.said);
-  return { text: foldLine(`${call.name} ${said.join(', ')}`), isWhole };
+  shown.sort((a, b) => a.at - b.at);
+  const plain = shown.filter(({ label }) => label === '').map(({ said }) => said);
+  const labelled = shown.filter(({ label }) => label !== '').map(({ label, said }) => label + said);
+  // Braces end the last value. Otherwise the outcome behind it would look like a part of the value.
+  const inBraces = labelled.length === 0 ? [] : [`{${labelled.join(', ')}}`];
+  return { text: foldLine([call.name, plain.join(', '), ...inBraces].filter(Boolean).join(' ')), isWhole };
+}
+
+const MIN_THING_CHARS = 3;
+
+/** True for `order_id` of `get_order_details`: the name of the tool says what the id names. */
+function isNamedBy({ name }: ToolCall, key: string): boolean {
+  const [, thing = ''] = /^([\p{L}\p{N}_]{1,60}?)_?id$/iu.exec(key) ?? [];
+  return thing.length >= MIN_THING_CHARS && name.toLowerCase().includes(thing.toLowerCase());
 }
 
 /** True for a key that says nothing beside its value. */

@@ -38,11 +38,13 @@ it.each([
 });
 
 it.each([
-  ['bash', { description: 'Run it', command: 'make test' }, 'bash make test, description: Run it'],
+  ['bash', { description: 'Run it', command: 'make test' }, 'bash make test {description: Run it}'],
   ['read', { path: 'src/a.ts' }, 'read src/a.ts'],
-  ['refund', { invoice: 'INV-1', cents: 5 }, 'refund invoice: INV-1, cents: 5'],
+  ['refund', { invoice: 'INV-1', cents: 5 }, 'refund {invoice: INV-1, cents: 5}'],
   ['write', { content: 'one\ntwo', path: 'a.md' }, 'write a.md'],
-  ['think', { thought: `The cause is ${'far away '.repeat(40)}` }, 'think thought: The cause is far away far away …'],
+  ['think', { thought: `The cause is ${'far away '.repeat(40)}` }, 'think {thought: The cause is far away far away …}'],
+  ['get_order_details', { order_id: '#W1' }, 'get_order_details #W1'],
+  ['cancel', { order_id: '#W1' }, 'cancel {order_id: #W1}'],
   ['list', {}, 'list'],
 ])('a call of %s with %j is described as %j', (name, given, text) => {
   expect(nameCall(call(name, given), 48).text).toBe(text);

@@ -28,7 +28,7 @@ it('the newest calls are chosen, and old calls that failed or changed something'
   const lines = choose([...old, ...reads], 600);
   expect(lines).toContain('read src/59.ts');
   expect(lines).not.toContain('read src/1.ts');
-  expect(lines).toEqual(expect.arrayContaining(['pay invoice: INV-1', 'get_order order: W1']));
+  expect(lines).toEqual(expect.arrayContaining(['pay {invoice: INV-1}', 'get_order {order: W1}']));
 });
 
 it('equal calls are one line, and equal errors of different calls are lines of their own', () => {

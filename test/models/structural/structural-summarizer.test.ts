@@ -30,7 +30,7 @@ describe('the lines of a summary', () => {
   test('a structural summary marks calls, outcomes, failures and words of the agent, in the order of events', async () => {
     const lines = (await fixture.write({ messages: story, maxTokens: 200 })).split('\n');
     const expected = [
-      '→ get_order order_id: #W123 ⇒ ok: status: pending, total: 482.5',
+      '→ get_order #W123 ⇒ ok: status: pending, total: 482.5',
       '→ bash npm test ⇒ ✗ TypeError: x_total is null in src/pay/charge.ts',
       'agent: The cause is a missing await in src/pay/charge.ts. Shall I fix it?',
     ];
@@ -99,7 +99,7 @@ describe('the lines of a summary', () => {
     const lines = (await fixture.write({ messages: rounds, maxTokens: 300 })).split('\n');
     const outcomes = lines.flatMap((line, index) => (line.startsWith('← ') ? [index] : []));
     expect(outcomes.length).toBeGreaterThan(0);
-    for (const index of outcomes) expect(lines[index - 1]).toMatch(/^→ read note: please read/);
+    for (const index of outcomes) expect(lines[index - 1]).toMatch(/^→ read \{?note: please read/);
   });
 
   test.each([
@@ -121,8 +121,8 @@ describe('the lines of a summary', () => {
     const paid = round({ id: 'p', name: 'pay_invoice', given: { invoice: 'INV-4711', cents: 95_000 }, result: 'done' });
     const failed = round({ id: 'f', name: 'refund', given: { invoice: 'INV-0815' }, result: 'denied', isError: true });
     const text = await fixture.write({ messages: [...paid, ...failed, ...filler], maxTokens: 200 });
-    expect(text).toContain('→ pay_invoice invoice: INV-4711, cents: 95000 ⇒ ok: done');
-    expect(text).toContain('→ refund invoice: INV-0815 ⇒ ✗ error: denied');
+    expect(text).toContain('→ pay_invoice {invoice: INV-4711, cents: 95000} ⇒ ok: done');
+    expect(text).toContain('→ refund {invoice: INV-0815} ⇒ ✗ error: denied');
   });
 });
 
@@ -182,7 +182,7 @@ describe('the languages of a source', () => {
         ...round({ id: 'c1', name: '查询订单', given: { 订单号: '甲-20931' }, result: '状态：已发货\n收件人：王小明' }),
         filler('好的，我们继续，请稍等一下。'),
       ],
-      kept: ['甲-20931', '王小明', '→ 查询订单 订单号: 甲-20931'],
+      kept: ['甲-20931', '王小明', '→ 查询订单 {订单号: 甲-20931}'],
     },
     {
       language: 'German',
@@ -445,7 +445,7 @@ describe('the lines of calls', () => {
     {
       name: 'a command that is a list of words is one command line',
       given: { command: ['bash', '-lc', "sed -n '1,200p' truckCreate.ts"], workdir: '/srv/build/harbour-desk' },
-      line: "→ shell sed -n '1,200p' truckCreate.ts, workdir: /srv/build/harbour-desk ⇒ ok: ok_17 of order_17",
+      line: "→ shell sed -n '1,200p' truckCreate.ts {workdir: /srv/build/harbour-desk} ⇒ ok: ok_17 of order_17",
     },
     {
       name: 'words with blanks are quoted',
@@ -467,7 +467,7 @@ describe('the lines of calls', () => {
   test('a structural summary states the status of a failed call even if it shows nothing else of this call', async () => {
     const failed = round({ id: 'f', name: 'refund', given: { invoice: 'INV-0815' }, result: '}', isError: true });
     const lines = (await fixture.write({ messages: [...noise, ...failed], maxTokens: 120 })).split('\n');
-    expect(lines).toContain('→ refund invoice: INV-0815 ⇒ ✗ error');
+    expect(lines).toContain('→ refund {invoice: INV-0815} ⇒ ✗ error');
   });
 
   test('a structural summary decodes JSON in a result before it chooses lines, and leaves out lines of brackets alone', async () => {

@@ -167,7 +167,9 @@ it('a structural summary numbers a user’s message, and shows items of its list
   const signal = new AbortController().signal;
   const later = [say('Next is order_18.'), say('order_18 stays.')];
   const answer = await summarizer.summarize({ range: { from: 7, to: 9 }, messages, later, maxTokens: 130, signal });
-  expect((answer as { text: string }).text).toMatch(/^user 7: Please do none of this:\n\s*… delete order_18 …$/m);
+  expect((answer as { text: string }).text).toMatch(
+    /^user 7: Please do none of this:\n\s*… delete order_18\n… Thanks\.$/m,
+  );
 });
 
 const subject = fc.constantFrom(

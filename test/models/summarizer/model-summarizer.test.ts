@@ -20,7 +20,7 @@ describe('the text of a model’s summary', () => {
       'agent 16: The shop moves to the new address.',
       '## Side effects already done',
       '- read_file docs/moving.md ⇒ ok',
-      '- book_wagon order_id: W-4711 ⇒ ok: booked as R88210',
+      '- book_wagon {order_id: W-4711} ⇒ ok: booked as R88210',
       '## Lines from the log',
       ...logged,
       '## Next step',
@@ -64,7 +64,7 @@ describe('the text of a model’s summary', () => {
     ];
     const world = await openWorld();
     const { text } = (await world.summarize({ messages })) as { text: string };
-    expect(text).toContain('- pay invoice_id: INV-1 ⇒ ok');
+    expect(text).toContain('- pay {invoice_id: INV-1} ⇒ ok');
     expect(text).toMatch(/- and \d+ more/);
     expect(world.counter.countSync(text)).toBeLessThanOrEqual(400);
   });
