@@ -80,8 +80,16 @@ function scopesOf({ scope }: Policy): readonly Policy['scope'][] {
   return scope === 'prefix' ? ['prefix'] : ['sequences', 'prefix'];
 }
 
-/** Share of the room for unread results. Larger results are clipped. */
-const UNREAD_SHARE = 0.6;
+/**
+ * Shares of the room for unread results: of its first tokens, and of the others. Larger results are clipped. In a large
+ * room, older lines are used more often than the end of a large result.
+ */
+const UNREAD = { first: 0.6, firstTokens: 800, others: 0.3 };
+
+function unreadWithin(room: number, unit: FixedQuestion['unit']): number {
+  const first = Math.min(room, unit === 'bytes' ? UNREAD.firstTokens * TOKEN_BYTES : UNREAD.firstTokens);
+  return Math.floor(first * UNREAD.first + (room - first) * UNREAD.others);
+}
 
 /** Measures the room for messages. A byte limit, converted into tokens of text, may lower the room. */
 function measureRoom(
@@ -114,7 +122,7 @@ function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isH
     else whole += weight[unit];
   });
   whole += requestWithin(request, roomOf(budget, whole));
-  return whole + Math.min(unread, Math.floor(roomOf(budget, whole) * UNREAD_SHARE));
+  return whole + Math.min(unread, unreadWithin(roomOf(budget, whole), unit));
 }
 
 function roomOf(budget: number, taken: number): number {

@@ -19,4 +19,18 @@ describe('planning only summaries that a pass can use', () => {
     expect((sequence?.maxTokens ?? 0) * 4).toBeLessThanOrEqual(8_000);
     expect(settledLine(line, setting, [sequence?.maxTokens]).summaryKeys).toHaveLength(1);
   });
+
+  test.each([
+    [700, 0.4],
+    [4_000, 0.6],
+  ])(
+    'in a budget of %i tokens, a larger unread result leaves a share of %f to summaries and newer messages',
+    (maxTokens, share) => {
+      const policy = { ...summarizing, maxTokens, minSequenceTokens: 24 };
+      const { division } = planLine('su(a:300)x40 u t:10 r:9000', { policy, reasons: ['token_threshold'] });
+
+      const { users = 0, summaries = 0, tail = 0 } = division ?? {};
+      expect((users + summaries + tail) / maxTokens).toBeCloseTo(share, 1);
+    },
+  );
 });
