@@ -264,6 +264,8 @@ test('turnfold describe prints the state of a conversation, and erase --yes remo
     ['pass', 'none in progress'],
     ['turn', 't1', 'waiting', expect.stringMatching(/^for tools, until 20/)],
     ['open call', 'c2_0', 'elsewhere({}), of t1'],
+    ['What was done'],
+    ['calls', '0 worked, 0 failed, 1 without a result'],
     [''],
   ]);
   const { tokens } = await own.client.context('d1');

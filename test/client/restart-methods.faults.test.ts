@@ -246,6 +246,7 @@ const READS: Readonly<Record<string, Read>> = {
   versions: ['versioned', (name, by) => by.versions(name)],
   diff: ['versioned', (name, by) => by.diff(name, 0, 1)],
   outline: ['versioned', (name, by) => by.outline(name)],
+  workDone: ['versioned', (name, by) => by.workDone(name)],
   breakdown: ['versioned', (name, by) => by.breakdown(name)],
   report: ['versioned', (name, by) => by.report(name, 1)],
   plan: ['versioned', (name, by) => by.plan(name)],

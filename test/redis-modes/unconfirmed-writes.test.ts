@@ -295,6 +295,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       'usage',
       'outline',
       'breakdown',
+      'workDone',
       'report',
       'plan',
       'steps',

@@ -8,6 +8,7 @@ import type { Versions } from '../shell/answers.ts';
 import { useConversation, useLiveAnswer } from '../shell/live-conversation.ts';
 import { replaceSettings, settings } from '../shell/router.ts';
 import { describeVersion, Timeline } from './timeline.tsx';
+import { WorkDone } from './work-done.tsx';
 
 const NONE: Versions['versions'] = [];
 
@@ -27,6 +28,7 @@ export function ContextPanel({ conversation }: { readonly conversation: string }
           </>
         )}
       </Loaded>
+      <WorkDone conversation={conversation} />
       <section class="context-log" aria-label="Timeline">
         <header class="timeline-head">
           <h2>Timeline</h2>

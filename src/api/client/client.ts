@@ -15,6 +15,7 @@ import { proposalMethods } from './proposals.ts';
 import { streamMethods } from './stream.ts';
 import { turnMethods } from './turns.ts';
 import { versionMethods } from './versions.ts';
+import { workDoneMethods } from './work-done.ts';
 
 /** Every method of the client, under its name in `src/api/contract`. */
 const methods: Required<Methods<InspectionPorts>> = {
@@ -32,6 +33,7 @@ const methods: Required<Methods<InspectionPorts>> = {
   ...compactionMethods,
   ...proposalMethods,
   ...inspectionMethods,
+  ...workDoneMethods,
 };
 
 export function createClient(ports: ClientPorts): TurnfoldClient {

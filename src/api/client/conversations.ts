@@ -75,10 +75,9 @@ export const conversationMethods = {
     try {
       return await eraseData(ports, conversation);
     } finally {
-      const { recentContexts, recentFates, recentCategories, recentReports, recentFrames } = ports;
-      for (const cache of [recentContexts, recentFates, recentCategories, recentReports, recentFrames]) {
-        cache.forget(prefixOf(conversation));
-      }
+      const { recentContexts, recentFates, recentCategories, recentReports, recentFrames, recentWork } = ports;
+      const caches = [recentContexts, recentFates, recentCategories, recentReports, recentFrames, recentWork];
+      for (const cache of caches) cache.forget(prefixOf(conversation));
     }
   },
 } satisfies Methods<InspectionPorts>;

@@ -67,6 +67,7 @@ export type { OpenTurn, OpenTurns } from '../../store/open-turns.ts';
 export type { ServedAgent } from '../../store/presence.ts';
 export type { RedisTls } from '../../store/redis/address.ts';
 export type { TurnClaim } from '../../store/turns.ts';
+export type { DoneCall, DoneCalls, WorkDone, WorkPlace } from '../../summarize/progress/work-done.ts';
 export type { HistoryNote } from '../../wire/histories/notes.ts';
 export type * from '../contract/agent-types.ts';
 export type { AnswerOptions, CallAnswer } from '../contract/call-answers.ts';
@@ -131,6 +132,7 @@ export type {
   WaitingPage,
 } from '../contract/turns.ts';
 export type { DryPlan, DryRunInput, RestoreInput, RollbackInput, VersionMethods } from '../contract/versions.ts';
+export type { WorkDoneMethods } from '../contract/work-done.ts';
 export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
 export type { Authentication, Grant, Refusal } from './authentication.ts';
 export type { ClientOptions } from './client-options.ts';

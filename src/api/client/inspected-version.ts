@@ -8,6 +8,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { addWeights, type LogEntry, type Message, type ToolCall, type Weight } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { ContextItem, Summary, SummarySegment, Version } from '../../domain/version.ts';
+import type { WorkDone, WorkReader } from '../../summarize/progress/work-done.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type ConversationName, readConversationName, versionNumberSchema } from '../contract/names.ts';
 import { readConversationState, readKeptVersion } from './contexts.ts';
@@ -24,6 +25,7 @@ export interface InspectionPorts extends ClientPorts {
   readonly recentCategories: RecentValues<readonly CategorySize[]>;
   readonly recentReports: RecentValues<CompactionReport>;
   readonly recentFrames: RecentValues<ReportSource>;
+  readonly recentWork: RecentValues<{ readonly reader: WorkReader; readonly shown: WorkDone }>;
   readonly recentCounts: WeakMap<ToolCall, number>;
   /** Value undefined: the message has no thinking. */
   readonly recentThinking: WeakMap<Message, SizedThinking | undefined>;
@@ -38,6 +40,7 @@ export function withRecent(ports: ClientPorts): InspectionPorts {
     recentCategories: new RecentValues({ values: 64 }),
     recentReports: new RecentValues({ values: 16 }),
     recentFrames: new RecentValues({ values: 16 }),
+    recentWork: new RecentValues({ values: 16 }),
     recentCounts: new WeakMap(),
     recentThinking: new WeakMap(),
     readEvidence: keepLastEvidence(),

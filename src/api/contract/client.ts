@@ -13,6 +13,7 @@ import { accessOperations, serverOperations } from './server.ts';
 import { type StreamMethods, streamOperations } from './streams.ts';
 import { type TurnMethods, turnOperations } from './turns.ts';
 import { type VersionMethods, versionOperations } from './versions.ts';
+import { type WorkDoneMethods, workDoneOperations } from './work-done.ts';
 
 /**
  * API of turnfold for services. A conversation is named by its id, or by `{tenant, id}`. Every failure is a
@@ -30,7 +31,8 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents>
     TokenMethods,
     VersionMethods,
     ProposalMethods,
-    InspectionMethods {}
+    InspectionMethods,
+    WorkDoneMethods {}
 
 /** Methods as functions of what they need: ports to Redis, or a connection to a server. */
 export type Methods<Ports> = {
@@ -60,6 +62,7 @@ export const operations = {
   ...versionOperations,
   ...proposalOperations,
   ...inspectionOperations,
+  ...workDoneOperations,
   ...serverOperations,
   ...accessOperations,
 } satisfies Readonly<Record<Exclude<keyof TurnfoldClient, 'plan'>, Operation>> & Readonly<Record<string, Operation>>;

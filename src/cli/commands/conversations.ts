@@ -15,6 +15,7 @@ import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions, ListOptions } from '../run-command.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall, describeOpen } from '../turn-text.ts';
+import { describeWork } from '../work-text.ts';
 
 interface PageOptions extends ListOptions {
   readonly after?: string;
@@ -99,9 +100,10 @@ export async function describe(
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
-  const [state, open] = await Promise.all([
+  const [state, open, work] = await Promise.all([
     client.describe({ tenant, conversation: id }),
     client.openTurns({ tenant, conversation: id }, { limit: 1 }),
+    client.workDone({ tenant, conversation: id }),
   ]);
   const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
   const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens + FRAMING_TOKENS;
@@ -124,8 +126,11 @@ export async function describe(
     ],
     ['fork', isForking && 'copy in progress: the conversation is incomplete'],
   ];
-  const lines = rows.filter(([, what]) => what).map(([name, what]) => `  ${name.padEnd(10)}  ${what}`);
-  writeResult(output, json, { tenant, conversation: id, ...state, openTurns: open }, id, ...lines);
+  const writeRows = (shown: readonly [string, string | false | undefined][]): string[] =>
+    shown.filter(([, what]) => what).map(([name, what]) => `  ${name.padEnd(10)}  ${what}`);
+  const value = { tenant, conversation: id, ...state, openTurns: open, workDone: work };
+  const done = writeRows(describeWork(work, Date.now()));
+  writeResult(output, json, value, id, ...writeRows(rows), 'What was done', ...done);
   return 0;
 }
 

@@ -1,7 +1,7 @@
 import { clipAtWord } from '../../compaction/evidence/call-line.ts';
 import { listPatchedFiles, listValues, readArguments } from '../../compaction/evidence/call-values.ts';
 import { readOutcome } from '../../compaction/evidence/outcome.ts';
-import type { Message, ToolCall } from '../../domain/message.ts';
+import { CLOSING_RESULT, type Message, type ToolCall } from '../../domain/message.ts';
 import { holdsData } from '../model/log-quotes.ts';
 import { foldLine } from '../structural/text.ts';
 
@@ -48,6 +48,8 @@ export interface CallOutcome {
   readonly line: string;
 }
 
+/** Outcome of a call that nothing answered before its turn ended. It may have taken effect. */
+export const UNANSWERED: CallOutcome = { hasFailed: false, text: 'no result', line: '' };
 /** Outcome of a call whose result is not shown beside it. */
 export const WORKED: CallOutcome = { hasFailed: false, text: 'ok', line: '' };
 
@@ -69,6 +71,7 @@ const ERROR_START = /^[^\w.]*(?:[\w.]*error|fatal|[\w.]*exception)\b/i;
  * are left to the evidence. A line that reads like a failure never stands beside `ok`.
  */
 export function describeOutcome(result: Pick<Message, 'content' | 'isError'>): CallOutcome {
+  if (result.content === CLOSING_RESULT.content) return UNANSWERED;
   const { status, line } = readOutcome(result);
   const folded = foldLine(line.replace(TAGS_AROUND, '$2'));
   if (status === 'ok') {
@@ -96,7 +99,7 @@ function isShort(content: string, line: string): boolean {
 /** Such as `⇒ ok (×3)`. A call that is repeated later has no count: the last of equal calls stands for all. */
 export function writeOutcome({ count, isRepeated }: MadeCall, outcome: CallOutcome | undefined): string {
   const times = count > 1 && !isRepeated ? ` (×${count})` : '';
-  return `${OUTCOME_MARK} ${outcome?.text ?? 'no result'}${times}`;
+  return `${OUTCOME_MARK} ${(outcome ?? UNANSWERED).text}${times}`;
 }
 
 /** Names of read-only tools. Repeating their calls is harmless. */

@@ -78,7 +78,7 @@ function listCommandChanges(command: string): FileChange[] {
   const [program = '', ...given] = words;
   const written = [...command.matchAll(TO_FILE)]
     .filter(([, stream = '', path = '']) => (stream === '' || stream === '1') && isFileName(path))
-    .map(([, , path = '']) => ({ path, by: `${isName(program) ? program : ''} >`.trim() }));
+    .map(([, , path = '']) => ({ path, by: `${isFileName(program) ? program : ''} >`.trim() }));
   return [...written, ...listProgramChanges(program, given)];
 }
 

@@ -1,8 +1,8 @@
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { type Room, shareOf } from '../structural/call-choice.ts';
 import { escapeTags, foldLine } from '../structural/text.ts';
-import { nameCall } from './calls.ts';
 import type { ChangedFile, LogProgress, TestRun, TodoList } from './progress.ts';
+import { isClosed } from './todo-list.ts';
 
 /** Starts of the lines in front of a summary. Code writes these lines, and data cannot pose as them. */
 const PROGRESS_MARKS = { files: 'changed: ', tests: 'tests: ', todo: 'todo: ' } as const;
@@ -13,7 +13,6 @@ type Counter = Pick<TokenCounter, 'countSync'>;
 const FRONT: Room = { most: 400, half: 1_000 };
 /** Minimum tokens of a summary with lines in front. In a smaller summary they would displace the calls. */
 const MIN_FRONT_TOKENS = 160;
-const COMMAND_CHARS = 100;
 const MAX_TEXT_CHARS = 160;
 const MORE_TOKENS = 12;
 
@@ -41,10 +40,9 @@ export function writeProgress(counter: Counter, { files, tests, todo }: LogProgr
   return [...changed, ...run, ...tasks];
 }
 
-function writeTests({ made, lines, isOld }: TestRun): string[] {
-  const { text } = nameCall(made.call, COMMAND_CHARS);
+function writeTests({ call, lines, isOld }: TestRun): string[] {
   const age = isOld ? ', before the last change' : '';
-  return [`${PROGRESS_MARKS.tests}${text}${age}`, ...lines.map(foldLine)];
+  return [`${PROGRESS_MARKS.tests}${call}${age}`, ...lines.map(foldLine)];
 }
 
 function writeFiles(counter: Counter, files: readonly ChangedFile[], maxTokens: number): string[] {
@@ -62,8 +60,6 @@ function writeFiles(counter: Counter, files: readonly ChangedFile[], maxTokens: 
   return [`${PROGRESS_MARKS.files}${more === 0 ? '' : `${more} more, `}${shown.join(', ')}`];
 }
 
-const CLOSED = /^(?:completed?|done|finished|checked|cancell?ed|closed)$/i;
-
 function writeTodo(counter: Counter, { items }: TodoList, maxTokens: number): string[] {
   const lines = items.map(({ text, status }) => `  ${foldLine(text).slice(0, MAX_TEXT_CHARS)}: ${foldLine(status)}`);
   const sizes = lines.map((line) => counter.countSync(line) + 1);
@@ -71,7 +67,7 @@ function writeTodo(counter: Counter, { items }: TodoList, maxTokens: number): st
   const isShown = lines.map(() => true);
   for (const [at, { status }] of items.entries()) {
     if (tokens <= maxTokens) break;
-    if (!CLOSED.test(status)) continue;
+    if (!isClosed(status)) continue;
     isShown[at] = false;
     tokens -= sizes[at] as number;
   }

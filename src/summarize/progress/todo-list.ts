@@ -12,6 +12,12 @@ const MAX_STATUS_CHARS = 24;
 const MAX_DEPTH = 3;
 const MAX_ITEMS = 60;
 
+const CLOSED = /^(?:completed?|done|finished|checked|cancell?ed|closed)$/i;
+
+export function isClosed(status: string): boolean {
+  return CLOSED.test(status);
+}
+
 /** Reads the list of tasks in a call: a list of objects that each have a text and a status. @returns [] without one */
 export function readTodoList(call: Pick<ToolCall, 'arguments'>): TodoItem[] {
   if (!/"(?:status|state|done|complete|finished|checked)/i.test(call.arguments)) return [];

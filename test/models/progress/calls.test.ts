@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { describeOutcome, listMadeCalls, nameCall, writeOutcome } from '../../../src/summarize/progress/calls.ts';
 import { round } from '../structural/sequence-messages.ts';
 
@@ -26,6 +27,7 @@ it.each([
   [{ content: 'ok' }, 'ok'],
   [{ content: 'The user has agreed to it.' }, 'ok'],
   [{ content: '0 errors, 3 files' }, 'ok'],
+  [{ content: CLOSING_RESULT.content }, 'no result'],
   [{ content: 'line 1\nline 2' }, 'ok'],
   [{ content: 'Error: sudo: a password is required', isError: true }, '✗ Error: sudo: a password is required'],
   [{ content: '<tool_error>File does not exist.</tool_error>', isError: true }, '✗ error: File does not exist.'],
