@@ -60,7 +60,7 @@ describe.skipIf(chromium === undefined)('the section "What was done"', () => {
     expect(await findViolations(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 844 });
     await takePicture('phone');
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await section.getByRole('link', { name: 'Message 4', exact: true }).first().click();
     await expect.poll(() => page.url()).toContain('4');
     await go('/c/talk');

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { buildLog, CLOSING_RESULT, type Message } from '../../../src/domain/message.ts';
