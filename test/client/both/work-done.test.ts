@@ -31,8 +31,8 @@ test('workDone returns changed files, the last test run, tasks, and calls that w
       worked: {
         count: 2,
         last: [
-          { seq: 6, call: 'plan step: Mend the pump, status: in_progress' },
-          { seq: 2, call: 'edit src/pump.ts, text: x' },
+          { seq: 6, call: expect.stringMatching(/^plan /) as string },
+          { seq: 2, call: expect.stringMatching(/^edit src\/pump\.ts/) as string },
         ],
       },
       failed: { count: 1, last: [{ seq: 4, call: 'bash npm test' }] },
