@@ -49,7 +49,8 @@ function findSubject(text: string, subject: string | undefined, from: number): n
   return at;
 }
 
-const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
+/** Text that says nothing: punctuation, or the number of a blank line of a file. */
+const EMPTY = /^[\s!-/:-@[-`{-~]*$|^\s{0,8}\d{1,7}[\t→:|-]\s*$/;
 
 interface RecordDraft extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
   readonly text?: string;
@@ -97,7 +98,7 @@ export class RecordReader {
     return (this.#found.lines += 1);
   }
 
-  /** Adds a record. A text that has only ASCII punctuation, such as `},`, is dropped. */
+  /** Adds a record. A text that says nothing, such as `},`, is dropped. */
   add(draft: RecordDraft): TextRecord | undefined {
     const record = this.prepare(draft);
     if (EMPTY.test(record.text)) return undefined;

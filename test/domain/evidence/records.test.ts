@@ -29,6 +29,12 @@ function ownersOf(text: string): Map<string, string[]> {
   );
 }
 
+test.each(['\t', '→', ':'])('numbers of blank lines with %j behind the number are no records', (mark) => {
+  const lines = ['import a', '', 'run(a)', ''].map((line, at) => `${String(at + 7).padStart(6)}${mark}${line}`);
+  expect(textsOf(lines.join('\n')).map((text) => text.trim())).toEqual([`7${mark}import a`, `9${mark}run(a)`]);
+  expect(textsOf('42')).toEqual(['42']);
+});
+
 /** Texts of JSON, prose, tables and anything else, whole and cut. */
 const anyText = fc.oneof(
   fc.string({ maxLength: 400 }),
