@@ -106,5 +106,6 @@ export const LADDERS: readonly Row[] = [
   { ...ladder('turnfold keepPrefix 0.2', { keepPrefix: 0.2 }), isExtra: true },
   { ...ladder('turnfold keepPrefix 0.4', { keepPrefix: 0.4 }), isExtra: true },
   { ...ladder('turnfold keepPrefix 0.6', { keepPrefix: 0.6 }), isExtra: true },
+  { ...ladder('turnfold keepPrefix 0.8', { keepPrefix: 0.8 }), isExtra: true },
   { name: 'turnfold + recall', compact: withRecall },
 ];

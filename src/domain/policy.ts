@@ -99,7 +99,7 @@ export const policyInputSchema = z.strictObject({
     .enum(['sequences', 'prefix'])
     .optional()
     .describe(
-      'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
+      'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary. Leave it out: the summarizer determines it.',
     ),
   /** Share of the budget for an unchanged start of the context, which the provider reads from its cache. */
   keepPrefix: z
@@ -230,8 +230,10 @@ export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyIn
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }
 
+/** A provider compacts only the start of a context, so a policy with its compaction needs no `scope`. */
 export function completePolicy(input: PolicyInput): Policy {
-  return { ...POLICY_DEFAULTS, ...withoutAbsent(input) } as Policy;
+  const ofProvider: PolicyInput = input.summarizer === 'native' ? { scope: 'prefix' } : {};
+  return { ...POLICY_DEFAULTS, ...ofProvider, ...withoutAbsent(input) } as Policy;
 }
 
 function withoutAbsent(input: PolicyInput): PolicyInput {

@@ -71,7 +71,7 @@ function continuesRequests({ agent, answerSchema }: PreparedAgent, model: Model)
   return model === agent.model && (answerSchema === undefined || !enforcesSchemas(model));
 }
 
-/** @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix` */
+/** @throws invalid_policy if the provider offers no compaction, or `scope` is `sequences` */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,
@@ -83,7 +83,7 @@ function nativeSummarizer(
     throw refuse(field, `native: the provider of ${model.profile.id} offers no compaction. Name a model instead`);
   }
   if (policy.scope !== 'prefix') {
-    throw refuse(field, 'native: a provider can compact only the start of the context. Set `scope` to `prefix`');
+    throw refuse(field, 'native: a provider can compact only the start of the context. Remove `scope`');
   }
   return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
 }

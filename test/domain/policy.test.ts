@@ -62,6 +62,12 @@ describe('mergePolicies', () => {
   });
 });
 
+test('a policy with the compaction of a provider needs no `scope`, and a stored `scope` still counts', () => {
+  expect(completePolicy({ summarizer: 'native' }).scope).toBe('prefix');
+  expect(completePolicy({ summarizer: 'native', scope: 'sequences' }).scope).toBe('sequences');
+  expect(completePolicy({ scope: 'prefix' }).scope).toBe('prefix');
+});
+
 describe('readPolicy', () => {
   test('readPolicy accepts camelCase and snake_case, under `compact` or not', () => {
     const camel = { maxTokens: 9_000, summarizer: { models: ['m'], maxTokens: 100 } };

@@ -23,7 +23,7 @@ async function startGuide(format: WireFormat, provider: Provider, model = `model
     name: 'guide',
     system: 'You guide.',
     tools: [],
-    policy: { scope: 'prefix', summarizer: 'native', retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
+    policy: { summarizer: 'native', retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
     model: connect(format, provider, { profile: { ...PROFILE, id: model } }),
   };
   return await fixture.useWorkers(agent);
