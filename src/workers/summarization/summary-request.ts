@@ -25,15 +25,17 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { hintProvider } from '../turn/model-request.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
-import { copyUserTexts, hasUserText, withoutUserTexts } from './user-texts.ts';
+import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 /** Least tokens for copied user texts, even beyond their share: user texts that are not copied leave the context. */
 const MIN_USERS_TOKENS = 64;
-/** In a small summary by code, share and least tokens of the first user text. Other user texts compete as lines. */
+/** In a small summary by code, share and least tokens of the first user text. Texts without rules compete as lines. */
 const OPENING_SHARE = 0.2;
 const MIN_OPENING_TOKENS = 50;
-/** Share of a summary that users' words may have if rules need it, even beyond their share of the budget. */
+/** Share of a summary for rules of users, even beyond the share of users. A few rules may take up to `MOST_SHARE`. */
 const RULES_SHARE = 0.3;
+const MOST_SHARE = 0.6;
+const FEW_RULES_TOKENS = 120;
 /** Tokens reserved for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
 const MAX_LATER_MESSAGES = 64;
@@ -193,20 +195,18 @@ export async function createRequest(
   return { status: 'prepared', request, userTexts, usage };
 }
 
-/** A small summary by code copies only the first user text, which usually states the topic. */
+/** A small summary by code copies rules and the first user text only. That text usually states the topic. */
 async function copyUsers(
   { counter, policy: { summarizer, scope } }: PreparedAgent,
   entries: readonly LogEntry[],
   { userTokens }: SummarizationTask['sequence'],
   room: number,
 ): Promise<string | undefined> {
-  const isSmall = summarizer === 'structural' && scope === 'sequences' && room < SMALL_ROOM_TOKENS;
-  const share = isSmall ? Math.max(MIN_OPENING_TOKENS, OPENING_SHARE * room) : Math.max(MIN_USERS_TOKENS, userTokens);
-  const copied = isSmall ? entries.filter(hasUserText).slice(0, 1) : entries;
-  const [maxTokens, mostTokens] = [share, RULES_SHARE * room].map((tokens) =>
-    Math.floor(Math.min(room - MIN_SUMMARY_TOKENS, tokens)),
-  ) as [number, number];
-  return await copyUserTexts(counter, copied, { maxTokens, mostTokens });
+  const isOpening = summarizer === 'structural' && scope === 'sequences' && room < SMALL_ROOM_TOKENS;
+  const share = isOpening ? Math.max(MIN_OPENING_TOKENS, OPENING_SHARE * room) : Math.max(MIN_USERS_TOKENS, userTokens);
+  const rules = Math.max(RULES_SHARE * room, Math.min(MOST_SHARE * room, FEW_RULES_TOKENS));
+  const within = (tokens: number): number => Math.floor(Math.min(room - MIN_SUMMARY_TOKENS, tokens));
+  return await copyUserTexts(counter, entries, { maxTokens: within(share), mostTokens: within(rules), isOpening });
 }
 
 /** Token usage of the model calls for one summary, in this attempt of its job. */

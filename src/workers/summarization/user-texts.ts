@@ -23,6 +23,8 @@ export interface CopyLimits {
   readonly maxTokens: number;
   /** Limit if rules need more than `maxTokens`. Default: `maxTokens`. */
   readonly mostTokens?: number;
+  /** True to copy the first text and the most important rules only. */
+  readonly isOpening?: boolean;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface CopyLimits {
 export async function copyUserTexts(
   counter: TokenCounter,
   entries: readonly LogEntry[],
-  { maxTokens, mostTokens = maxTokens }: CopyLimits,
+  { maxTokens, mostTokens = maxTokens, isOpening = false }: CopyLimits,
 ): Promise<string | undefined> {
   const most = Math.max(maxTokens, mostTokens);
   const texts = foldRepeats(
@@ -44,13 +46,14 @@ export async function copyUserTexts(
   );
   if (texts.length === 0) return '';
   const all = [OPEN, ...texts.map(render), CLOSE, ''].join('\n');
-  if ((await counter.count(all)) <= maxTokens) return all;
-  const rules = await readRules(counter, texts);
+  if ((!isOpening || texts.length === 1) && (await counter.count(all)) <= maxTokens) return all;
+  const found = await readRules(counter, texts);
+  const rules = isOpening ? found.filter(({ rank }) => rank <= MAX_SMALL_RANK) : found;
   for (let spare = 0; spare < most; ) {
     const text = await copyWithin(
       counter,
       { texts, rules },
-      { maxTokens: maxTokens - spare, mostTokens: most - spare },
+      { maxTokens: maxTokens - spare, mostTokens: most - spare, isOpening },
     );
     const over = text === undefined ? 0 : (await counter.count(text)) - most;
     if (over <= 0) return text;
@@ -113,6 +116,9 @@ async function readRules(counter: TokenCounter, texts: readonly SaidText[]): Pro
   return [...rules.values()].toSorted((a, b) => a.rank - b.rank || a.tokens - b.tokens || a.seq - b.seq);
 }
 
+/** Duties in long texts, and wishes in short ones. Less important rules have no place in a small summary. */
+const MAX_SMALL_RANK = 1;
+
 function rankOf({ sign }: UserPiece, isTyped: boolean): number {
   return Number(sign !== 'binding') + (isTyped ? 0 : 1);
 }
@@ -136,7 +142,7 @@ interface Copied {
 async function copyWithin(
   counter: TokenCounter,
   { texts, rules }: Copied,
-  { maxTokens, mostTokens }: Required<CopyLimits>,
+  { maxTokens, mostTokens, isOpening }: Required<CopyLimits>,
 ): Promise<string | undefined> {
   const chosen = chooseRules(rules, mostTokens - OTHERS_SHARE * maxTokens);
   const first = texts.flatMap(({ seq, text }) => {
@@ -145,7 +151,8 @@ async function copyWithin(
   });
   const used = counter.countSync(first.join('\n'));
   const room = Math.max(Math.floor(OTHERS_SHARE * maxTokens), maxTokens - used);
-  const rest = texts.flatMap(({ seq, text }) => withoutPieces({ seq, text }, chosen.get(seq)));
+  const shown = isOpening ? texts.slice(0, 1) : texts;
+  const rest = shown.flatMap(({ seq, text }) => withoutPieces({ seq, text }, chosen.get(seq)));
   const others = rest.length === 0 ? [] : await copyOthers(counter, rest, room);
   if (first.length === 0 && others === undefined) return undefined;
   const lines = first.length === 0 || (others ?? []).length === 0 ? [] : [OTHERS];

@@ -110,3 +110,15 @@ it('the text of a copied user message cannot close the tag of the list', async (
 it('removing the copied user messages leaves a summary without such messages unchanged', () => {
   expect(withoutUserTexts('## Goal\nFind it.')).toBe('## Goal\nFind it.');
 });
+
+it('the opening of user messages has the first text, and rules of all texts, but no other texts', async () => {
+  const entries = logOf(
+    user('Fix the parser of the shop.'),
+    user('The weather is fine here today.'),
+    user('Never touch the folder legacy/old.'),
+  );
+  const text = await copyUserTexts(counter, entries, { maxTokens: 200, isOpening: true });
+  expect(text).toContain('1: Fix the parser of the shop.');
+  expect(text).toContain('3: Never touch the folder legacy/old.');
+  expect(text).not.toContain('weather');
+});
