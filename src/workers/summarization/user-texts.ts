@@ -62,7 +62,7 @@ export async function copyUserTexts(
   return undefined;
 }
 
-export function hasUserText({ message: { role, content } }: LogEntry): boolean {
+function hasUserText({ message: { role, content } }: LogEntry): boolean {
   return role === 'user' && content.trim() !== '';
 }
 
