@@ -1,6 +1,7 @@
 import { clipAtWord } from '../../compaction/evidence/call-line.ts';
 import { listPatchedFiles, listValues, readArguments } from '../../compaction/evidence/call-values.ts';
 import { readOutcome } from '../../compaction/evidence/outcome.ts';
+import { GAP } from '../../compaction/evidence/record-lines.ts';
 import { CLOSING_RESULT, type Message, type ToolCall } from '../../domain/message.ts';
 import { holdsData } from '../model/log-quotes.ts';
 import { foldLine } from '../structural/text.ts';
@@ -62,6 +63,10 @@ const MAX_RESULT_CHARS = 40;
 const MAX_WORD_BYTES = 16;
 /** Words with which an error states itself. Beside `ok`, they would read like a failure. */
 const ERROR_WORD = /\b(?:errors?|fail(?:ed|ures?)?|fatal|traceback|exception|denied|not found|no such|cannot)\b/i;
+/** Sentences with which tools and shells say that they did nothing. They count only in the first line of a short result. */
+const REFUSAL =
+  /^.{0,120}\b(?:was rejected|has been (?:unexpectedly )?modified|has not been read|no matches found|command not found|no such file or directory|permission denied|does not exist|is not (?:allowed|permitted))\b/i;
+const MAX_REFUSAL_CHARS = 600;
 /** A line in one pair of tags: `<error>No such order.</error>`. */
 const TAGS_AROUND = /^<([\w:-]+)>(.*)<\/\1>$/;
 const ERROR_START = /^[^\w.]*(?:[\w.]*error|fatal|[\w.]*exception)\b/i;
@@ -74,6 +79,8 @@ export function describeOutcome(result: Pick<Message, 'content' | 'isError'>): C
   if (result.content === CLOSING_RESULT.content) return UNANSWERED;
   const { status, line } = readOutcome(result);
   const folded = foldLine(line.replace(TAGS_AROUND, '$2'));
+  if (status === 'ok' && isRefusal(result.content.trim()))
+    return { hasFailed: true, text: clipAtWord(folded, MAX_ERROR_CHARS), line: '' };
   if (status === 'ok') {
     const isShown = isShort(result.content, line) && tells(folded);
     return isShown ? { hasFailed: false, text: `ok: ${folded}`, line: folded } : WORKED;
@@ -82,6 +89,11 @@ export function describeOutcome(result: Pick<Message, 'content' | 'isError'>): C
   const named = status === 'error' ? 'error' : status.replaceAll('_', ' ');
   const text = said === '' ? named : status === 'error' && ERROR_START.test(said) ? said : `${named}: ${said}`;
   return { hasFailed: true, text: `${FAILED} ${text}`, line: said === folded ? folded : '' };
+}
+
+/** True for a result without a status that reads like a refusal. Its own words then stand for the outcome. */
+function isRefusal(text: string): boolean {
+  return text.length <= MAX_REFUSAL_CHARS && REFUSAL.test(text);
 }
 
 /**
@@ -129,14 +141,17 @@ export function nameCall(call: ToolCall, maxChars: number): { readonly text: str
     .toSorted((a, b) => a.rank - b.rank || a.at - b.at);
   const shown: { at: number; label: string; said: string }[] = [];
   let left = maxChars - call.name.length;
-  let isWhole = true;
+  let [isWhole, isCut] = [true, false];
   for (const { key, text, at, rank } of ranked) {
     const isBare = key === '' || isNamedBy(call, key) || (shown.length === 0 && isPlain(key));
     const label = isBare ? '' : `${key}: `;
     const room = left - label.length;
     const fits = text.length <= room && !text.includes('\n');
     isWhole &&= fits;
-    if (!fits && (room < MIN_CLIPPED_CHARS || (rank > 0 && shown.length > 0))) continue;
+    if (!fits && (room < MIN_CLIPPED_CHARS || (rank > 0 && shown.length > 0))) {
+      isCut = true;
+      continue;
+    }
     const said = foldLine(fits ? text : clipAtWord(text, room));
     if (said === '') continue;
     shown.push({ at: rank === 0 ? -1 : at, label, said });
@@ -146,7 +161,7 @@ export function nameCall(call: ToolCall, maxChars: number): { readonly text: str
   const plain = shown.filter(({ label }) => label === '').map(({ said }) => said);
   const labelled = shown.filter(({ label }) => label !== '').map(({ label, said }) => label + said);
   // Braces end the last value. Otherwise the outcome behind it would look like a part of the value.
-  const inBraces = labelled.length === 0 ? [] : [`{${labelled.join(', ')}}`];
+  const inBraces = labelled.length === 0 ? [] : [`{${labelled.join(', ')}${isCut ? `, ${GAP}` : ''}}`];
   return { text: foldLine([call.name, plain.join(', '), ...inBraces].filter(Boolean).join(' ')), isWhole };
 }
 

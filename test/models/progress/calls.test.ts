@@ -28,6 +28,9 @@ it.each([
   [{ content: 'The user has agreed to it.' }, 'ok'],
   [{ content: '0 errors, 3 files' }, 'ok'],
   [{ content: CLOSING_RESULT.content }, 'no result'],
+  [{ content: 'The tool use was rejected. Wait.' }, 'The tool use was rejected. Wait.'],
+  [{ content: '(eval):1: no matches found: --include=*.go' }, '(eval):1: no matches found: --include=*.go'],
+  [{ content: `3 rows\n${'x'.repeat(700)} was rejected` }, 'ok'],
   [{ content: 'line 1\nline 2' }, 'ok'],
   [{ content: 'Error: sudo: a password is required', isError: true }, '✗ Error: sudo: a password is required'],
   [{ content: '<tool_error>File does not exist.</tool_error>', isError: true }, '✗ error: File does not exist.'],
@@ -47,6 +50,11 @@ it.each([
   ['think', { thought: `The cause is ${'far away '.repeat(40)}` }, 'think {thought: The cause is far away far away …}'],
   ['get_order_details', { order_id: '#W1' }, 'get_order_details #W1'],
   ['cancel', { order_id: '#W1' }, 'cancel {order_id: #W1}'],
+  [
+    'book',
+    { cabin: 'business', flights: ['HAT072', 'HAT278', 'HAT279', 'HAT280'] },
+    'book {cabin: business, flights: HAT072, …}',
+  ],
   ['list', {}, 'list'],
 ])('a call of %s with %j is described as %j', (name, given, text) => {
   expect(nameCall(call(name, given), 48).text).toBe(text);
