@@ -2,6 +2,7 @@ import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { scanPlaces } from '../../compaction/evidence/terms.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { isReadOnly, nameCall, writeOutcome } from '../progress/calls.ts';
+import { readTodoList } from '../progress/todo-list.ts';
 import type { PlacedCall } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 
@@ -38,7 +39,12 @@ export function chooseCalls(counter: Counter, source: SummarySource, room: numbe
   const { ledger, calls, end, shown } = source;
   const isShown = new Set(shown);
   const open = [...calls.placed].filter(
-    ([head, { made }]) => !made.isRepeated && !isShown.has(head) && (ledger.fragments[head] as Fragment).message < end,
+    ([head, { made }]) =>
+      !made.isRepeated &&
+      !isShown.has(head) &&
+      (ledger.fragments[head] as Fragment).message < end &&
+      // The state of the tasks stands in front of the summary.
+      readTodoList(made.call).length === 0,
   );
   const newest = open
     .map(([head, placed], at) => ({ head, placed, age: (open.length - at) * ageFactor(placed) }))

@@ -60,3 +60,21 @@ test('a round ranking keeps the best rounds, and counts the matching lines of al
   expect(ranking.count).toBe(3);
   expect(ranking.rounds.map(({ spans }) => spans[0]?.seq)).toEqual([4]);
 });
+
+test('a round ranking returns the best rounds in order, and none that has no searched word', () => {
+  const marks = new LineMarks();
+  marks.open(4);
+  for (const [line, bit] of [
+    [0, 1],
+    [1, 3],
+    [3, 2],
+  ] as const)
+    marks.mark(line, { bit, isAlone: true, isFrequent: false });
+  const ranking = new RoundRanking(new LineScores([1, 5]), 2);
+  for (const seq of [1, 2, 3, 4]) {
+    const span = { seq, start: seq - 1, end: seq, canBeMasked: false };
+    ranking.add([span], readHead(marks, span), { marks, weight: 1 });
+  }
+  expect(ranking.rounds.map(({ spans }) => spans[0]?.seq)).toEqual([2, 4]);
+  expect(readHead(marks, undefined)).toEqual([0, 0]);
+});

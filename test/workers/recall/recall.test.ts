@@ -398,6 +398,12 @@ it('the recall tool shows lines of a message in order, with neighbouring lines a
   expect(shown).toMatch(/word .*heron.*word/);
 });
 
+it('the recall tool shows a short old line with the searched word before a long new one', async () => {
+  const { ask } = await openTool([user('the heron left'), user(`heron ${'word '.repeat(90)}`)]);
+  const { answer } = await ask({ query: 'heron', limit: 130 });
+  expect(answer.messages[0]?.seq).toBe(1);
+});
+
 it('the recall tool shows a part of a line that is too long for its answer', async () => {
   const { ask } = await openTool([user(`${'🦊🐻'.repeat(50)} heron ${'🐼🐨'.repeat(50)}`), user('heron')]);
   const { text, answer } = await ask({ query: 'heron 🐼🐨', limit: 100 });
