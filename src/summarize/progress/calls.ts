@@ -12,8 +12,8 @@ export interface MadeCall {
   /** Index of the message with the call, and the place of the call in that message. */
   readonly message: number;
   readonly place: number;
-  /** Number of equal calls so far, this call included. */
-  readonly count: number;
+  /** Number of equal calls that ended alike in a row, this call included. */
+  count: number;
   /** True if an equal call follows. */
   isRepeated: boolean;
   /** Index of the result. Absent while the call is open. */
@@ -25,18 +25,26 @@ export function listMadeCalls(messages: readonly Message[]): MadeCall[] {
   const made: MadeCall[] = [];
   const lastEqual = new Map<string, MadeCall>();
   const callOf = new Map<string, MadeCall>();
+  const before = new Map<MadeCall, MadeCall>();
+  const hasFailed = (result: number): boolean => describeOutcome(messages[result] as Message).hasFailed;
   for (const [message, { toolCalls = [], toolCallId }] of messages.entries()) {
     for (const [place, call] of toolCalls.entries()) {
       const key = `${call.name} ${call.arguments}`;
       const equal = lastEqual.get(key);
-      if (equal !== undefined) equal.isRepeated = true;
       const one: MadeCall = { call, message, place, count: (equal?.count ?? 0) + 1, isRepeated: false };
+      if (equal !== undefined) {
+        equal.isRepeated = true;
+        before.set(one, equal);
+      }
       lastEqual.set(key, one);
       callOf.set(call.id, one);
       made.push(one);
     }
     const answered = toolCallId === undefined ? undefined : callOf.get(toolCallId);
-    if (answered !== undefined) answered.result = message;
+    if (answered === undefined) continue;
+    answered.result = message;
+    const { result: last } = before.get(answered) ?? {};
+    if (last !== undefined && hasFailed(last) !== hasFailed(message)) answered.count = 1;
   }
   return made;
 }

@@ -21,6 +21,15 @@ it('a call that is not answered has no result', () => {
   expect(open && writeOutcome(open, undefined)).toBe('⇒ no result');
 });
 
+it('a call is counted together with equal calls before it that ended in the same way', () => {
+  const run = (isError: boolean, at: number) => [
+    { role: 'assistant' as const, content: '', toolCalls: [{ ...call('run', { path: 'a.py' }), id: `r${at}` }] },
+    { role: 'tool' as const, content: isError ? 'boom' : 'done', toolCallId: `r${at}`, isError },
+  ];
+  const made = listMadeCalls([false, false, true, true, false].flatMap(run));
+  expect(made.map(({ count }) => count)).toEqual([1, 2, 1, 2, 1]);
+});
+
 it.each([
   [{ content: 'paid' }, 'ok: paid'],
   [{ content: '255.0' }, 'ok: 255.0'],

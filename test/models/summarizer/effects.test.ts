@@ -11,7 +11,7 @@ function list(messages: readonly Message[]): string[] {
   return listEffects(counter, { calls: listMadeCalls(messages), messages }, 200);
 }
 
-it('the section of side effects lists the calls in order, each with its newest outcome and its number of repetitions', () => {
+it('the section of side effects lists the calls in order, each with its newest outcome', () => {
   const messages = [
     ...round({ id: 'a', name: 'pay', given: { invoice: 'INV-1' }, result: 'error: declined', isError: true }),
     ...round({ id: 'b', name: 'run', given: { command: 'make' }, result: 'cc a.c\na.c:4: no such file\nexit code 2' }),
@@ -24,7 +24,7 @@ it('the section of side effects lists the calls in order, each with its newest o
   ];
   expect(list(messages)).toEqual([
     '- run make ⇒ ✗ exit code 2: a.c:4: no such file',
-    '- pay {invoice: INV-1} ⇒ ok: paid (×2)',
+    '- pay {invoice: INV-1} ⇒ ok: paid',
     '- mail {to: a@b.example} ⇒ no result',
   ]);
 });
