@@ -5,6 +5,7 @@ import { SPEAKER_MARKS, withoutMark } from '../../compaction/evidence/summary-re
 import { endsSlice, forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { parseObject } from '../../wire/calls.ts';
+import { findReplacedText } from './replaced-text.ts';
 import { foldLine } from './text.ts';
 
 /** A shorter result line, such as `status: paid`, may describe several things, so it never counts as repeated. */
@@ -33,8 +34,8 @@ interface StaleLines {
 }
 
 /**
- * Finds fragments that later fragments make useless: repeated lines, and values that a later line of the same key
- * replaces. A repeated user line stays at its first place, any other line at its last place. An outcome belongs to its
+ * Finds fragments that others make useless: repeated lines, values that a later line of the same key replaces, and old
+ * lines of an agent's edits. A repeated user line stays at its first place, any other line at its last place. An outcome belongs to its
  * call, so equal outcomes of different calls are not repeated.
  */
 export function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<StaleLines> {
@@ -44,11 +45,17 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Inter
     if (part === 'user' && mayStay(message) && lines.addPerson(text, index)) stale[index] = 1;
   });
   const subjects = findSubjects(messages);
+  const replaced = new ReplacedText(messages);
   const values = new NewestValues();
   for (let index = fragments.length - 1; index >= 0; index -= 1) {
     if (endsSlice(index)) yield;
-    const { message, part, text, owner } = fragments[index] as Fragment;
+    const fragment = fragments[index] as Fragment;
+    const { message, part, text, owner } = fragment;
     if (part === 'user') continue;
+    if (replaced.has(fragment)) {
+      stale[index] = 1;
+      continue;
+    }
     const isResult = part === 'result';
     // The same value under another owner has another meaning.
     const under = fragments[owner] === undefined ? '' : `\n${fragments[owner].text}`;
@@ -59,6 +66,26 @@ export function* findStale({ messages, fragments, mayStay }: StaleSource): Inter
     if (isReplaced || isRepeated) stale[index] = 1;
   }
   return { stale, repeated: lines.counts };
+}
+
+/** Old lines of the edits in the words of an agent. Fragments are asked for backwards. */
+class ReplacedText {
+  readonly #messages: readonly Message[];
+  #message = -1;
+  #places: ReturnType<typeof findReplacedText> = [];
+
+  constructor(messages: readonly Message[]) {
+    this.#messages = messages;
+  }
+
+  has({ message, part, start }: Fragment): boolean {
+    if (part !== 'statement') return false;
+    if (message !== this.#message) this.#places = findReplacedText(this.#messages[message]?.content ?? '');
+    this.#message = message;
+    while ((this.#places.at(-1)?.[0] ?? 0) > start) this.#places.pop();
+    const [from, to] = this.#places.at(-1) ?? [0, 0];
+    return start >= from && start < to;
+  }
 }
 
 /** Maximum characters of a result in one line that counts as the outcome of its call. */

@@ -23,6 +23,12 @@ const look = (id: string, order: string, result: string): Message[] =>
   round({ id, name: 'get_order', given: { order }, result });
 const LINE = 'the wagon W-4711 leaves at nine';
 
+test('old lines of an edit in the words of an agent are useless, and the lines around them are not', () => {
+  const edit = 'I change it.\n\n<<<<<<< SEARCH\nlimit = 1\nretry(1)\n=======\nlimit = 2\n>>>>>>> REPLACE\n\nDone.';
+  expect(staleTexts([say(edit)])).toEqual(['limit = 1', 'retry(1)']);
+  expect(staleTexts(look('a', 'W1', edit))).toEqual([]);
+});
+
 test('a repeated line of the agent stays at its last place, and of the user at its first place', () => {
   expect(staleTexts([say(LINE), say('Something else.'), say(LINE)])).toEqual([LINE]);
   const messages: Message[] = [
