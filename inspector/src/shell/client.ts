@@ -10,7 +10,7 @@ import { accessKey, keyWanted } from './key.tsx';
  * Sends the requests of the page through the request layer of `turnfold/http-client`.
  *
  * The page imports `Transport` (3 kB gzip), and not the client's methods. With zod and the schemas of the contract, the
- * methods have 50 kB, while the whole page has 60 kB. Most methods take no abort signal, but a panel that goes away
+ * methods have 50 kB, while the whole page has 61 kB. Most methods take no abort signal, but a panel that goes away
  * cancels its requests. So a panel names a path of the OpenAPI document, and takes the type of its answer from
  * `src/api/contract`.
  *
