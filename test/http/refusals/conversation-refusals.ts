@@ -217,7 +217,7 @@ export const conversationRefusals: Refusals = {
     },
     ...heldRefusals(),
   ],
-  workDone: [absent],
+  workDone: [unnamed, absent],
   breakdown: [
     { code: 'invalid_input', field: 'version', says: 'expected a number of at least 0', query: { version: -1 } },
     absent,
