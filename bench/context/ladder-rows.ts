@@ -74,7 +74,15 @@ async function withRecall(bench: BenchPoint, maxTokens: number): Promise<readonl
   const limit = Math.max(MIN_ANSWER_TOKENS, Math.floor(Math.min(ANSWER_TOKENS, ANSWER_SHARE * maxTokens)));
   const compacted = await compactOnce({}, bench.point.source, maxTokens - limit);
   if (compacted === undefined) return undefined;
-  const { messages, conversation } = compacted;
+  const { messages } = compacted;
+  const query = requestOf(bench).trim();
+  if (query === '') return messages;
+  const content = await openRecall(compacted, ANSWER_TOKENS)(query, limit);
+  return [...messages, { role: 'user', content }];
+}
+
+/** Opens the recall tool of a compacted conversation. @param maxTokens maximum tokens of an answer */
+export function openRecall({ conversation }: CompactedConversation, maxTokens: number) {
   const { version } = conversation.context;
   const contexts = {
     ...conversation.readers,
@@ -83,11 +91,12 @@ async function withRecall(bench: BenchPoint, maxTokens: number): Promise<readonl
     readText: async () => undefined,
   };
   const place = { conversation: conversation.ref, contexts, state: conversation.state };
-  const query = requestOf(bench).slice(0, MAX_QUERY_CHARS).trim();
-  if (query === '') return messages;
-  const tool = new Recall(counter, ANSWER_TOKENS, new LineIndexes()).open(place);
-  const content = await tool.run?.({ query, limit }, { signal } as ToolContext);
-  return [...messages, { role: 'user', content: typeof content === 'string' ? content : '' }];
+  const tool = new Recall(counter, maxTokens, new LineIndexes()).open(place);
+  return async (query: string, limit: number): Promise<string> => {
+    const asked = query.slice(0, MAX_QUERY_CHARS).trim();
+    const answer = await tool.run?.({ query: asked, limit }, { signal } as ToolContext);
+    return typeof answer === 'string' ? answer : '';
+  };
 }
 
 const HORIZON = 40;

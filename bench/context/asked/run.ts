@@ -1,9 +1,6 @@
-import type { ToolContext } from '../../../src/domain/agent.ts';
 import { findWhole, holds } from '../../../src/evaluation/quality/searchable-text.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { LineIndexes } from '../../../src/workers/recall/line-indexes.ts';
-import { Recall } from '../../../src/workers/recall/recall.ts';
-import { compactOnce } from '../ladder-rows.ts';
+import { compactOnce, openRecall } from '../ladder-rows.ts';
 import { plantFacts, writeFacts } from '../planted.ts';
 import { type BenchRecording, type Family, familyOf, preparePoint } from '../points.ts';
 import type { Corpus } from '../quality/corpus.ts';
@@ -28,11 +25,11 @@ export interface Answered extends Question {
 
 const PER_FORM = 3;
 const BUDGET_SHARE = 0.2;
-const MAX_QUERY_CHARS = 400;
+/** Maximum tokens of an answer that the tool would give. Each question asks for less. */
+const MOST_TOKENS = 8_000;
 /** Messages of the source with an answer. A text in more of them is no answer to one question. */
 const MAX_PLACES = 4;
 const counter = await loadTokenCounter('o200k_base');
-const { signal } = new AbortController();
 
 /** Asks the tool about what the last cut of a recording archived. The context has 20 % of the tokens. */
 export async function* askRecording(
@@ -51,7 +48,7 @@ export async function* askRecording(
   const { point } = preparePoint(whole, planted.length, corpus);
   const compacted = await compactOnce({}, planted, Math.floor(BUDGET_SHARE * sumTokens(planted)));
   if (compacted === undefined) return;
-  const ask = openTool(compacted);
+  const ask = openRecall(compacted, MOST_TOKENS);
   const context = renderContext(compacted.messages);
   const source = readSource(planted);
   for (const isOther of [false, true]) {
@@ -104,21 +101,4 @@ function isAnswered(text: string, { answer, beside }: Question): boolean {
     const near = text.slice(Math.max(0, at - REACH), at + answer.length + REACH).toLowerCase();
     return beside.filter((word) => near.includes(word.toLowerCase())).length >= needed;
   });
-}
-
-function openTool(compacted: NonNullable<Awaited<ReturnType<typeof compactOnce>>>) {
-  const { conversation } = compacted;
-  const { version } = conversation.context;
-  const contexts = {
-    ...conversation.readers,
-    listVersions: async () => [version],
-    readVersion: async () => version,
-    readText: async () => undefined,
-  };
-  const place = { conversation: conversation.ref, contexts, state: conversation.state };
-  const tool = new Recall(counter, 8_000, new LineIndexes()).open(place);
-  return async (query: string, limit: number): Promise<string> => {
-    const answer = await tool.run?.({ query: query.slice(0, MAX_QUERY_CHARS), limit }, { signal } as ToolContext);
-    return typeof answer === 'string' ? answer : '';
-  };
 }
